@@ -1,0 +1,62 @@
+// Feeds arbitrary bytes to the Matrix Market reader: it must answer with a sound matrix or with Error(bad_input).
+// Apart from the build (see ../CMakeLists.txt) by hand, from the root of the repository:
+//   clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Iapps src/stretto/base/error.cc
+//     apps/conjugate_gradient/{fuzz/matrix_market_fuzz.cpp,line_reader.cc,matrix_market.cc,sparse_matrix.cc}
+//     -o matrix_market_fuzz && ./matrix_market_fuzz -max_total_time=60
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "conjugate_gradient/matrix_market.h"
+#include "stretto/base/error.h"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void require_sound(const conjugate_gradient::SparseMatrix& matrix) {
+  require(matrix.rows == matrix.columns && matrix.row_start.size() == matrix.rows + 1);
+  for (std::size_t row = 0; row < matrix.rows; ++row) {
+    const auto columns = matrix.columns_of(row);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      require(columns[i] < matrix.columns && (i == 0 || columns[i - 1] < columns[i]));
+      require(std::isfinite(matrix.values_of(row)[i]));
+    }
+  }
+}
+
+template <class Read>
+void attempt(Read&& read) {
+  try {
+    read();
+  } catch (const stretto::Error& error) {
+    require(error.code() == stretto::ErrorCode::bad_input);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  attempt([&] {
+    std::istringstream in(text);
+    const auto file = conjugate_gradient::read_matrix(in, "fuzz", size);
+    require_sound(file.matrix);
+    require_sound(conjugate_gradient::require_symmetric(file.matrix, "fuzz"));
+  });
+  attempt([&] {
+    std::istringstream in(text);
+    require_sound(conjugate_gradient::read_matrix(in, "fuzz", std::nullopt).matrix);
+  });
+  attempt([&] {
+    std::istringstream in(text);
+    require(conjugate_gradient::read_vector(in, "fuzz", size, 3).size() == 3);
+  });
+  return 0;
+}

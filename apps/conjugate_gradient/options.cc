@@ -1,0 +1,106 @@
+#include "conjugate_gradient/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "stretto/base/error.h"
+
+namespace conjugate_gradient {
+namespace {
+
+using stretto::Error;
+using stretto::ErrorCode;
+
+constexpr const char* description =
+    "Solves A x = b for a symmetric positive definite matrix by conjugate gradients with Jacobi's preconditioner,\n"
+    "its rows spread over all nodes.";
+
+constexpr const char* footer =
+    "The residual that must meet the tolerance, and that is reported, is the true one, b - A x.\n"
+    "Exit status: 0 converged, 1 bad input or another error, 2 not converged.\n\n"
+    "Examples:\n"
+    "  conjugate_gradient --poisson 64 64 64\n"
+    "  conjugate_gradient matrix.mtx --rhs b.mtx --solution x.mtx --tolerance 1e-10\n"
+    "  stretto run -n 2 conjugate_gradient matrix.mtx --method classic --json";
+
+struct Raw {
+  std::string matrix;
+  std::vector<std::int64_t> poisson;
+  std::int64_t max_iterations = 0;
+  Options options{std::string(), {}, {}, {}, {}, false};
+};
+
+void declare(CLI::App& app, Raw& raw) {
+  Options& options = raw.options;
+  const std::map<std::string, Method> methods{{"classic", Method::classic}, {"pipelined", Method::pipelined}};
+  app.add_option("matrix", raw.matrix,
+                 "Matrix Market file: coordinate or array; real, integer or pattern; general or symmetric")
+      ->type_name("MATRIX");
+  app.add_option("--poisson", raw.poisson, "instead of a file: HPCG's 27-point problem on a grid of NX x NY x NZ")
+      ->expected(3)
+      ->type_name("NX NY NZ");
+  app.add_option("--rhs", options.rhs, "right-hand side, a Matrix Market file with one column (default: all ones)")
+      ->type_name("B.mtx");
+  app.add_option("--solution", options.solution, "write x here, as a Matrix Market array")->type_name("X.mtx");
+  app.add_option("--tolerance", options.solver.tolerance, "largest relative residual |b - A x| / |b|")
+      ->capture_default_str();
+  app.add_option("--max-iterations", raw.max_iterations, "give up after so many (default: 10 per row, at least 1000)")
+      ->type_name("N");
+  app.add_option("--method", options.solver.method,
+                 "classic: two reductions per iteration; pipelined: one, which overlaps the product (default)")
+      ->transform(CLI::CheckedTransformer(methods).description(""))
+      ->type_name("classic|pipelined");
+  app.add_option("--history", options.history, "write the relative residual of each iteration here, one per line")
+      ->type_name("FILE");
+  app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message + " (--help explains the options)");
+}
+
+Options checked(const CLI::App& app, Raw raw) {
+  Options& options = raw.options;
+  if (raw.matrix.empty() == raw.poisson.empty()) {
+    refuse(raw.matrix.empty() ? "name a matrix file, or ask for --poisson NX NY NZ"
+                              : "a matrix file and --poisson exclude each other: give one of them");
+  }
+  if (!(options.solver.tolerance > 0 && options.solver.tolerance < 1)) {
+    refuse("--tolerance must lie between 0 and 1");
+  }
+  if (app.count("--max-iterations") > 0 && raw.max_iterations < 1) refuse("--max-iterations must be at least 1");
+  options.solver.max_iterations = static_cast<std::size_t>(raw.max_iterations);
+  if (raw.poisson.empty()) {
+    options.matrix = raw.matrix;
+    return options;
+  }
+  for (const std::int64_t side : raw.poisson) {
+    if (side < 1) refuse("--poisson: a grid has at least 1 point on each side, not " + std::to_string(side));
+  }
+  const auto side = [&](std::size_t i) { return static_cast<std::size_t>(raw.poisson[i]); };
+  options.matrix = PoissonGrid(side(0), side(1), side(2));
+  return options;
+}
+
+}  // namespace
+
+std::variant<Options, Help> parse_options(int argc, const char* const* argv) {
+  CLI::App app(description, "conjugate_gradient");
+  app.footer(footer);
+  Raw raw;
+  declare(app, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Help{app.help()};
+  } catch (const CLI::ParseError& problem) {
+    refuse(problem.what());
+  }
+  return checked(app, std::move(raw));
+}
+
+}  // namespace conjugate_gradient

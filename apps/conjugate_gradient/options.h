@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "conjugate_gradient/poisson.h"
+#include "conjugate_gradient/solver.h"
+
+namespace conjugate_gradient {
+
+/// What the command line asks for.
+struct Options {
+  std::variant<std::string, PoissonGrid> matrix;  ///< a Matrix Market file, or the model problem
+  std::string rhs;                                ///< empty: all ones
+  std::string solution;                           ///< empty: not written
+  std::string history;                            ///< empty: not written
+  SolverOptions solver;
+  bool json = false;
+};
+
+/// The command line asked for help; `text` goes to stdout, and the program ends well.
+struct Help {
+  std::string text;
+};
+
+/// Throws Error(invalid_argument), one line, when the command line is wrong.
+std::variant<Options, Help> parse_options(int argc, const char* const* argv);
+
+}  // namespace conjugate_gradient

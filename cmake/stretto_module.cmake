@@ -1,0 +1,144 @@
+# The target "programs" builds all programs and no tests.
+add_custom_target(programs)
+
+set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
+
+# One folder, one module: library, program and tests from the files that stand side by side in it.
+#
+#   stretto_module(NAME [DEPENDS module...] [LIBRARIES library...] [PROGRAM program] [TEST_TIMEOUT seconds])
+#
+# collects the folder's *.cc, recursively, by their names:
+#   *_multiprocess_test.cc  tests that start processes: program NAME_multiprocess_test, ctest label "multiprocess"
+#   *_test.cc               tests: program NAME_test, ctest label NAME
+#   *_bench.cc              not built here; benchmarks/ names the ones it wants
+#   *_fuzz.cc               fuzzers for libFuzzer, a program bin/NAME_thing_fuzz each; built if STRETTO_FUZZERS is on
+#   main.cc                 the program bin/PROGRAM (needs PROGRAM)
+#   the others              the static library stretto_NAME
+#
+# DEPENDS names modules, seen by whoever depends on this one. LIBRARIES names what cmake/stretto_dependencies.cmake
+# lists (or any CMake target), seen by this module's own files only.
+# apps/NAME uses the same function, with PROGRAM.
+
+function(stretto_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM;TEST_TIMEOUT" "DEPENDS;LIBRARIES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "stretto_module(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(links stretto_flags)
+  set(libraries)
+  foreach(module IN LISTS arg_DEPENDS)
+    if(NOT TARGET stretto_${module})
+      message(WARNING "module ${name} is left out: it depends on module ${module}, which is not there")
+      return()
+    endif()
+    list(APPEND links stretto_${module})
+  endforeach()
+  foreach(library IN LISTS arg_LIBRARIES)
+    if(DEFINED STRETTO_LIBRARY_${library})
+      list(APPEND libraries ${STRETTO_LIBRARY_${library}})
+    else()
+      list(APPEND libraries ${library})
+    endif()
+  endforeach()
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "_bench\\.cc$")
+  set(multiprocess_tests ${sources})
+  list(FILTER multiprocess_tests INCLUDE REGEX "_multiprocess_test\\.cc$")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "_multiprocess_test\\.cc$")
+  set(mains ${sources})
+  list(FILTER mains INCLUDE REGEX "/main\\.cc$")
+  set(fuzzers ${sources})
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+
+  if(sources)
+    set(visibility PUBLIC)
+    add_library(stretto_${name} STATIC ${sources})
+    target_link_libraries(stretto_${name} PUBLIC ${links} PRIVATE ${libraries})
+  else()
+    set(visibility INTERFACE)
+    add_library(stretto_${name} INTERFACE)
+    target_link_libraries(stretto_${name} INTERFACE ${links})
+  endif()
+  add_library(stretto::${name} ALIAS stretto_${name})
+  cmake_path(IS_PREFIX STRETTO_MODULES_FOLDER "${CMAKE_CURRENT_SOURCE_DIR}" is_module)
+  if(NOT is_module)
+    # apps/NAME: its own files are included as "NAME/thing.h".
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH group_folder)
+    target_include_directories(stretto_${name} ${visibility} "${group_folder}")
+  endif()
+
+  if(arg_PROGRAM AND mains)
+    add_executable(${arg_PROGRAM} ${mains})
+    target_link_libraries(${arg_PROGRAM} PRIVATE stretto_${name} ${libraries})
+    add_dependencies(programs ${arg_PROGRAM})
+  endif()
+
+  if(NOT arg_TEST_TIMEOUT)
+    set(arg_TEST_TIMEOUT 120)
+  endif()
+  set(common MODULE ${name} TIMEOUT ${arg_TEST_TIMEOUT} LIBRARIES ${libraries})
+  stretto_test_program(${name}_test ${common} LABEL ${name} SOURCES ${tests})
+  stretto_test_program(${name}_multiprocess_test ${common} LABEL multiprocess SOURCES ${multiprocess_tests})
+  foreach(test IN ITEMS ${name}_test ${name}_multiprocess_test)
+    if(TARGET ${test} AND arg_PROGRAM AND TARGET ${arg_PROGRAM})
+      add_dependencies(${test} ${arg_PROGRAM})
+    endif()
+  endforeach()
+  stretto_fuzzers(${name} ${fuzzers})
+endfunction()
+
+# One libFuzzer program for each of the files, on top of the module.
+function(stretto_fuzzers module)
+  if(NOT STRETTO_FUZZERS)
+    return()
+  endif()
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file STEM thing)
+    add_executable(${module}_${thing} ${file})
+    target_link_libraries(${module}_${thing} PRIVATE stretto_${module})
+    target_link_options(${module}_${thing} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endfunction()
+
+# A GoogleTest program whose cases are ctest's, named MODULE/suite.case; nothing when SOURCES is empty.
+# Test code finds the programs of this build under the compile definition STRETTO_BINARY_FOLDER.
+function(stretto_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODULE;LABEL;TIMEOUT" "LIBRARIES;SOURCES")
+  if(NOT STRETTO_TESTS OR NOT arg_SOURCES)
+    return()
+  endif()
+  if(STRETTO_SANITIZE)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
+  target_link_libraries(${name} PRIVATE stretto_${arg_MODULE} ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE STRETTO_BINARY_FOLDER="${PROJECT_BINARY_DIR}/bin")
+  gtest_discover_tests(${name} TEST_PREFIX "${arg_MODULE}/" DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
+endfunction()
+
+# Adds FOLDER if it is a module, that is, has a CMakeLists.txt.
+function(stretto_add_folder folder)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/${folder}")
+  endif()
+endfunction()
+
+# Adds GROUP by its own CMakeLists.txt, or, where it has none, each folder in it that has one.
+function(stretto_add_group group)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${group}/CMakeLists.txt")
+    stretto_add_folder("${group}")
+    return()
+  endif()
+  file(GLOB members RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${group}/*/CMakeLists.txt")
+  foreach(member IN LISTS members)
+    cmake_path(GET member PARENT_PATH folder)
+    stretto_add_folder("${folder}")
+  endforeach()
+endfunction()

@@ -1,0 +1,51 @@
+# How every file is compiled: language level, warnings, sanitizers, compiler cache, where programs land.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# Release is for measuring and for use: optimised, assert() compiled out, line tables kept for profilers.
+# Debug is for finding faults: assert() on, optimised just enough that stacks stay short and tests quick.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+
+find_program(STRETTO_CCACHE ccache)
+if(STRETTO_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${STRETTO_CCACHE}")
+endif()
+
+# Linked by every target of ours through stretto_module(); never seen by the headers of other projects.
+add_library(stretto_flags INTERFACE)
+target_compile_options(stretto_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror)
+# GCC 12 sees overlaps and overflows inside std::string and std::vector where there are none (its bugs 105329, 105580).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(stretto_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Clang blames whoever calls std::stable_sort for what libstdc++ 12 uses inside. GCC reports our own uses.
+  target_compile_options(stretto_flags INTERFACE -Wno-deprecated-declarations)
+endif()
+target_include_directories(stretto_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
+find_package(Threads REQUIRED)
+target_link_libraries(stretto_flags INTERFACE Threads::Threads)
+
+if(STRETTO_SANITIZE)
+  set(sanitizer_flags -fsanitize=${STRETTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(stretto_flags INTERFACE ${sanitizer_flags})
+  target_link_options(stretto_flags INTERFACE ${sanitizer_flags})
+endif()
+
+if(STRETTO_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "STRETTO_FUZZERS needs Clang: cmake --preset asan -DSTRETTO_FUZZERS=ON")
+  endif()
+  target_compile_options(stretto_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace stretto::arena {
+
+/// Blocks of memory that have a 40-bit name as well as an address.
+///
+/// An event's slot packs a generation and the head of its list of waiters into one 64-bit word, and a
+/// pointer does not fit beside 24 bits of generation. All blocks therefore live in one large reservation of
+/// address space, made at first use, and a block's *index* is its distance from the start in units of 8 bytes.
+/// Like the heap, the arena belongs to the process, and every function may be called by any thread. Each
+/// thread keeps a small cache, so that the common path takes no lock.
+
+inline constexpr std::size_t unit = 8;
+inline constexpr std::size_t max_block_bytes = 64 * 1024;
+
+/// At least `bytes` bytes aligned to 16. Throws Error(out_of_resources) when the reservation is used up.
+/// REQUIRES: 0 < bytes <= max_block_bytes.
+void* allocate(std::size_t bytes);
+
+/// Takes back a block. REQUIRES: `bytes` is what was asked for.
+void release(void* block, std::size_t bytes) noexcept;
+
+/// Blocks handed out and not yet released, for tests that look for leaks. Counts only what thread caches have
+/// already reported when other threads run.
+std::size_t blocks_in_use() noexcept;
+
+namespace detail {
+extern std::byte* base;
+}
+
+inline std::uint64_t index_of(const void* address) noexcept {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - detail::base) / unit;
+}
+
+inline void* address_of(std::uint64_t index) noexcept { return detail::base + index * unit; }
+
+template <class T, class... Args>
+T* make(Args&&... args) {
+  static_assert(sizeof(T) <= max_block_bytes && alignof(T) <= 16);
+  void* const block = allocate(sizeof(T));
+  try {
+    return ::new (block) T(std::forward<Args>(args)...);
+  } catch (...) {
+    release(block, sizeof(T));
+    throw;
+  }
+}
+
+template <class T>
+void destroy(T* object) noexcept {
+  std::destroy_at(object);
+  release(object, sizeof(T));
+}
+
+}  // namespace stretto::arena

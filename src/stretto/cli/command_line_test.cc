@@ -1,0 +1,127 @@
+#include "stretto/cli/command_line.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "stretto/base/settings.h"
+#include "stretto/cli/machine_report.h"
+
+namespace stretto::cli {
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "stretto");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  return {
+      .status = status, .out = testing::internal::GetCapturedStdout(), .err = testing::internal::GetCapturedStderr()};
+}
+
+TEST(CommandLine, ExplainsItself) {
+  for (const char* command : {"--help", "--version"}) {
+    const Outcome outcome = run({command});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_NE(outcome.out.find("tretto"), std::string::npos);
+    EXPECT_EQ(outcome.err, "");
+  }
+  const Outcome help = run({"--help"});
+  for (const char* command : {"run", "info", "verify", "simulate", "draw"}) {
+    EXPECT_NE(help.out.find(std::string("\n  ") + command + " "), std::string::npos) << help.out;
+    EXPECT_EQ(run({command, "--help"}).status, 0) << command;
+  }
+  EXPECT_NE(run({"info", "--help"}).out.find("--settings"), std::string::npos);
+}
+
+TEST(CommandLine, RefusesWhatItDoesNotUnderstand) {
+  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{
+           {}, {"inform"}, {"--unknown"}, {"info", "--unknown"}, {"info", "surplus"}, {""}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
+  }
+}
+
+TEST(Info, ShowsTheMachine) {
+  const Outcome outcome = run({"info"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* heading : {"fabrics", "local", "sim", "cluster", "processors", "memories", "settings"}) {
+    EXPECT_NE(outcome.out.find(heading), std::string::npos) << heading;
+  }
+}
+
+TEST(Info, SpeaksJson) {
+  const Outcome outcome = run({"info", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "one line";
+  const auto object = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(object.at("fabrics").size(), 3U);
+  EXPECT_GE(object.at("processors").at("threads"), 1);
+  EXPECT_GE(object.at("processors").at("cores"), 1);
+  EXPECT_NE(object.at("processors").at("cpus"), "");
+  ASSERT_GE(object.at("memories").size(), 1U);
+  EXPECT_GT(object.at("memories").at(0).at("bytes"), 0);
+  EXPECT_EQ(object.at("settings").size(), known_settings().size());
+}
+
+TEST(Info, ListsEverySetting) {
+  const Outcome text = run({"info", "--settings"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  for (const SettingInfo& setting : known_settings()) {
+    EXPECT_NE(text.out.find(setting.name), std::string::npos) << setting.name;
+  }
+  EXPECT_EQ(text.out.find("memories"), std::string::npos) << "and nothing else";
+
+  ASSERT_EQ(setenv("STRETTO_WORKERS", "3", 1), 0);
+  const Outcome json = run({"info", "--settings", "--json"});
+  ASSERT_EQ(unsetenv("STRETTO_WORKERS"), 0);
+  const auto object = nlohmann::json::parse(json.out);
+  ASSERT_EQ(object.size(), 1U);
+  bool found = false;
+  for (const auto& setting : object.at("settings")) {
+    if (setting.at("name") != "STRETTO_WORKERS") continue;
+    found = true;
+    EXPECT_EQ(setting.at("value"), "3");
+    EXPECT_EQ(setting.at("default"), "0");
+    EXPECT_EQ(setting.at("is_set"), true);
+    EXPECT_EQ(setting.at("kind"), "count");
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(Info, FailsOnAnUnknownVariableAndStillListsTheKnown) {
+  ASSERT_EQ(setenv("STRETTO_WORKRES", "3", 1), 0);
+  const Outcome text = run({"info", "--settings"});
+  const Outcome json = run({"info", "--json"});
+  ASSERT_EQ(unsetenv("STRETTO_WORKRES"), 0);
+  EXPECT_EQ(text.status, 1);
+  EXPECT_EQ(text.err,
+            "stretto: the environment variable STRETTO_WORKRES is not a setting of Stretto; "
+            "did you mean STRETTO_WORKERS?\n");
+  EXPECT_NE(text.out.find("STRETTO_FABRIC"), std::string::npos);
+  EXPECT_EQ(json.status, 1);
+  EXPECT_TRUE(nlohmann::json::accept(json.out));
+}
+
+TEST(MachineReport, ReadsTheKernelsChoice) {
+  EXPECT_EQ(marked_choice("always within_size advise [never] deny force"), "never");
+  EXPECT_EQ(marked_choice("[always]"), "always");
+  EXPECT_EQ(marked_choice(""), "");
+  EXPECT_EQ(marked_choice("never"), "");
+  EXPECT_EQ(marked_choice("] never ["), "");
+}
+
+}  // namespace
+}  // namespace stretto::cli

@@ -1,0 +1,86 @@
+#include "stretto/schedule/draw.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "stretto/base/error.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/shape_arguments.h"
+
+namespace stretto::cli {
+namespace {
+
+struct DrawArguments {
+  ShapeArguments shape;
+  std::string format;
+  std::string file;
+  bool as_json = false;
+};
+
+std::string format_of(const DrawArguments& arguments) {
+  if (arguments.format.empty())
+    return arguments.file.ends_with(".dot") || arguments.file.ends_with(".gv") ? "dot" : "svg";
+  if (arguments.format == "svg" || arguments.format == "dot") return arguments.format;
+  throw Error(ErrorCode::bad_input, "--format is '" + arguments.format + "', but must be svg or dot");
+}
+
+void write_file(const std::string& path, const std::string& document) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << document;
+  file.close();
+  if (!file) {
+    throw Error(ErrorCode::io, "cannot write '" + path + "': " + std::generic_category().message(errno));
+  }
+}
+
+void run_draw(const DrawArguments& arguments) {
+  const schedule::Algorithm& algorithm = arguments.shape.chosen();
+  const schedule::Shape shape = arguments.shape.shape(schedule::max_drawn_size);
+  const std::string format = format_of(arguments);
+  const auto draw = format == "svg" ? schedule::draw_svg : schedule::draw_dot;
+  const std::string document = draw(algorithm, shape);
+  if (!arguments.file.empty()) write_file(arguments.file, document);
+  if (arguments.as_json) {
+    nlohmann::ordered_json object = json_of(algorithm, shape);
+    object["rounds"] = algorithm.rounds(shape);
+    object["format"] = format;
+    if (arguments.file.empty()) {
+      object["document"] = document;
+    } else {
+      object["file"] = arguments.file;
+      object["file_bytes"] = document.size();
+    }
+    std::cout << object.dump() << '\n';
+  } else if (arguments.file.empty()) {
+    std::cout << document;
+  } else {
+    std::cout << arguments.file << ": " << algorithm.name() << ", " << describe(shape) << '\n';
+  }
+}
+
+}  // namespace
+
+void add_draw_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("draw", "Draw the rounds of a collective as SVG or DOT");
+  const auto arguments = std::make_shared<DrawArguments>();
+  arguments->shape.add_to(*command);
+  command->add_option("--format", arguments->format, "svg or dot; default: as FILE is named, else svg");
+  command->add_option("-o,--output", arguments->file, "File to write; default: standard output");
+  command->add_flag("--json", arguments->as_json, "Print one JSON object; it holds the picture unless -o is given");
+  command->footer(list_of_algorithms() +
+                  "Time runs down, each node is a lane, each message an arrow. Examples:\n"
+                  "  stretto draw recursive_doubling --nodes 8 -o butterfly.svg\n"
+                  "  stretto draw binomial_reduce --nodes 13 --root 2 -o tree.svg\n"
+                  "  stretto draw ring_allgather --nodes 6 --format dot | dot -Tpdf > ring.pdf");
+  command->callback([arguments] { run_draw(*arguments); });
+}
+
+}  // namespace stretto::cli

@@ -1,0 +1,190 @@
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <pmix.h>
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/base/settings.h"
+#include "stretto/base/units.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/machine_report.h"
+
+namespace stretto::cli {
+namespace {
+
+// Keeps the order in which keys are added, so that the JSON reads like the text.
+using Json = nlohmann::ordered_json;
+
+struct FabricReport {
+  std::string name;
+  std::string setting;  ///< what STRETTO_FABRIC is to be
+  std::string description;
+};
+
+/// The library's own "PMIx 4.2.2rc2, ..." down to the second word.
+std::string pmix_version() {
+  const std::string text = PMIx_Get_version();
+  const std::size_t start = text.find_first_of("0123456789");
+  return start == std::string::npos ? text : text.substr(start, text.find_first_of(", ", start) - start);
+}
+
+std::vector<FabricReport> fabrics() {
+  return {
+      {"local", "local:N", "N nodes in this process, in real time"},
+      {"sim", "sim:N,latency=1.5us,bandwidth=5GB/s,seed=7,...", "N nodes in this process, in virtual time"},
+      {"cluster", "cluster, set by stretto run and under PMIx",
+       std::string("processes; shared memory within a host, UCX ") + ucp_get_version_string() +
+           " between hosts, PMIx " + pmix_version()},
+  };
+}
+
+/// The settings as the environment gives them, or the complaint about what is wrong with it.
+struct SettingsReport {
+  std::optional<Settings> settings;
+  std::string complaint;
+};
+
+SettingsReport read_settings() {
+  try {
+    return {.settings = Settings::from_environment(), .complaint = ""};
+  } catch (const Error& error) {
+    return {.settings = std::nullopt, .complaint = error.message()};
+  }
+}
+
+Json settings_json(const SettingsReport& report) {
+  Json list = Json::array();
+  for (const SettingInfo& setting : known_settings()) {
+    Json entry{{"name", setting.name},
+               {"kind", name_of(setting.kind)},
+               {"default", setting.default_value},
+               {"meaning", setting.meaning}};
+    if (report.settings) {
+      entry["value"] = report.settings->written(setting.name);
+      entry["is_set"] = report.settings->is_set(setting.name);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json machine_json(const MachineReport& machine) {
+  Json memories = Json::array();
+  for (const MemoryReport& memory : machine.memories) {
+    memories.push_back({{"kind", memory.kind}, {"numa_node", memory.numa_node}, {"bytes", memory.bytes}});
+  }
+  return {{"processors",
+           {{"model", machine.processors.model},
+            {"packages", machine.processors.packages},
+            {"cores", machine.processors.cores},
+            {"threads", machine.processors.threads},
+            {"cpus", machine.processors.cpus}}},
+          {"memories", memories},
+          {"huge_pages_of_segments", machine.huge_pages_of_segments}};
+}
+
+Json info_json(const SettingsReport& settings) {
+  Json fabric_list = Json::array();
+  for (const FabricReport& fabric : fabrics()) {
+    fabric_list.push_back({{"name", fabric.name}, {"setting", fabric.setting}, {"description", fabric.description}});
+  }
+  Json object{{"version", STRETTO_VERSION}, {"fabrics", fabric_list}};
+  object.update(machine_json(examine_machine()));
+  object["settings"] = settings_json(settings);
+  return object;
+}
+
+void print_settings(const SettingsReport& report) {
+  std::size_t name_width = 0;
+  std::size_t value_width = 0;
+  const auto value_of = [&](const SettingInfo& setting) {
+    const std::string value =
+        report.settings ? report.settings->written(setting.name) : std::string(setting.default_value);
+    return value.empty() ? std::string("-") : value;
+  };
+  for (const SettingInfo& setting : known_settings()) {
+    name_width = std::max(name_width, setting.name.size());
+    value_width = std::max(value_width, value_of(setting).size());
+  }
+  for (const SettingInfo& setting : known_settings()) {
+    const bool is_set = report.settings && report.settings->is_set(setting.name);
+    const char* const origin = is_set ? "set" : setting.default_value.empty() ? "unset" : "default";
+    std::cout << std::left << std::setw(static_cast<int>(name_width)) << setting.name << "  "
+              << std::setw(static_cast<int>(value_width)) << value_of(setting) << "  " << std::setw(7) << origin << "  "
+              << setting.meaning << '\n';
+  }
+}
+
+void print_info(const SettingsReport& settings) {
+  const MachineReport machine = examine_machine();
+  std::cout << "stretto " STRETTO_VERSION "\n\nfabrics (STRETTO_FABRIC)\n";
+  for (const FabricReport& fabric : fabrics()) {
+    std::cout << "  " << std::left << std::setw(9) << fabric.name << fabric.description << "\n           "
+              << fabric.setting << '\n';
+  }
+
+  const ProcessorReport& processors = machine.processors;
+  std::cout << "\nprocessors that this process may use\n  cpus " << processors.cpus
+            << "; hardware threads: " << processors.threads << ", cores: " << processors.cores;
+  if (!processors.model.empty()) std::cout << " (" << processors.model << ")";
+  std::cout << "\n\nmemories\n";
+  for (const MemoryReport& memory : machine.memories) {
+    std::cout << "  " << memory.kind << ", NUMA node " << memory.numa_node << ": " << format_bytes(memory.bytes)
+              << '\n';
+  }
+  if (!machine.huge_pages_of_segments.empty()) {
+    std::cout << "  huge pages for segments: " << machine.huge_pages_of_segments << '\n';
+  }
+
+  std::cout << "\nsettings given by the environment (--settings lists all)\n";
+  bool any = false;
+  for (const SettingInfo& setting : known_settings()) {
+    if (!settings.settings || !settings.settings->is_set(setting.name)) continue;
+    std::cout << "  " << setting.name << "=" << settings.settings->written(setting.name) << '\n';
+    any = true;
+  }
+  if (!any) std::cout << "  none\n";
+}
+
+struct InfoOptions {
+  bool only_settings = false;
+  bool as_json = false;
+};
+
+void run_info(const InfoOptions& options) {
+  const SettingsReport settings = read_settings();
+  if (options.as_json) {
+    const Json object = options.only_settings ? Json{{"settings", settings_json(settings)}} : info_json(settings);
+    std::cout << object.dump() << '\n';
+  } else if (options.only_settings) {
+    print_settings(settings);
+  } else {
+    print_info(settings);
+  }
+  // Said last, after the list that shows what is right.
+  if (!settings.complaint.empty()) throw Error(ErrorCode::bad_input, settings.complaint);
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("info", "Show fabrics, processors, memories and settings");
+  command->footer(
+      "Exit status 1 if the environment has a STRETTO_ variable that is unknown or of the wrong form.\n"
+      "Sizes are in bytes in the JSON.");
+  const auto options = std::make_shared<InfoOptions>();
+  command->add_flag("--settings", options->only_settings,
+                    "Show only the settings: every environment variable that Stretto reads");
+  command->add_flag("--json", options->as_json, "Print one JSON object");
+  command->callback([options] { run_info(*options); });
+}
+
+}  // namespace stretto::cli

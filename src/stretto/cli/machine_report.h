@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stretto::cli {
+
+/// The processors that this process may use; the machine may have more.
+struct ProcessorReport {
+  std::string model;  ///< as the maker calls it; empty if unknown
+  std::size_t packages = 0;
+  std::size_t cores = 0;
+  std::size_t threads = 0;  ///< hardware threads, which the operating system numbers and calls cpus
+  std::string cpus;         ///< their numbers, such as "0-3,8"
+};
+
+/// One memory near those processors.
+struct MemoryReport {
+  std::string kind;        ///< "system"
+  unsigned numa_node = 0;  ///< as the operating system numbers it
+  std::uint64_t bytes = 0;
+};
+
+struct MachineReport {
+  ProcessorReport processors;
+  std::vector<MemoryReport> memories;
+  std::string huge_pages_of_segments;  ///< the kernel's policy for shared memory: "never", "advise", ...; may be empty
+};
+
+/// What this process may use of this machine. Throws Error(not_supported) if the machine cannot be examined.
+MachineReport examine_machine();
+
+/// The choice that the kernel marks with brackets: "never" of "always [never] deny"; empty if there is none.
+std::string marked_choice(const std::string& choices);
+
+}  // namespace stretto::cli

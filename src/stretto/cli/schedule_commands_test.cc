@@ -1,0 +1,133 @@
+#include <CLI/CLI.hpp>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/cli/commands.h"
+
+namespace stretto::cli {
+namespace {
+
+/// What the command line prints; what it throws passes through.
+std::string output_of(const std::string& arguments) {
+  CLI::App app;
+  add_verify_command(app);
+  add_simulate_command(app);
+  add_draw_command(app);
+  testing::internal::CaptureStdout();
+  try {
+    app.parse(arguments);
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  return testing::internal::GetCapturedStdout();
+}
+
+nlohmann::json json_of_output(const std::string& arguments) {
+  const std::string output = output_of(arguments);
+  EXPECT_EQ(output.find('\n'), output.size() - 1) << "one object on one line";
+  return nlohmann::json::parse(output);
+}
+
+void expect_error(const std::string& arguments, std::string_view part) {
+  try {
+    output_of(arguments);
+    FAIL() << "accepted: " << arguments;
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find(part), std::string::npos) << error.message();
+  }
+}
+
+TEST(VerifyCommand, ProvesOneOrAllAlgorithms) {
+  const nlohmann::json all = json_of_output("verify --nodes 1-5,9 --json");
+  EXPECT_EQ(all.at("right"), true);
+  EXPECT_EQ(all.at("algorithms").size(), 6U);
+  const nlohmann::json one = json_of_output("verify binomial_reduce --nodes 1-3 --roots all --json");
+  EXPECT_EQ(one.at("algorithms").at(0).at("shapes"), 2 * (1 + 2 + 3)) << "roots, times operators that commute or not";
+  EXPECT_NE(output_of("verify ring_allgather --nodes 7").find("1 shape   right"), std::string::npos);
+}
+
+TEST(VerifyCommand, RefusesBadArguments) {
+  expect_error("verify nonsense", "no algorithm called 'nonsense'");
+  for (const char* const sizes : {"0", "5-", "-5", "9-3", "1,,2", "x", "1-1025"}) {
+    expect_error(std::string("verify --nodes=") + sizes, "--nodes is '");
+  }
+  expect_error("verify --roots some", "--roots is 'some'");
+}
+
+TEST(SimulateCommand, AnswersInTextAndJson) {
+  const nlohmann::json object = json_of_output("simulate recursive_doubling --nodes 131072 --bytes 8 --json");
+  EXPECT_EQ(object.at("rounds"), 17);
+  EXPECT_EQ(object.at("messages"), 17 * 131072);
+  EXPECT_EQ(object.at("bytes"), 8);
+  EXPECT_EQ(object.at("network").at("name"), "titan");
+  EXPECT_NEAR(object.at("seconds_max").get<double>(), 42.5e-6, 0.1e-6);
+  const nlohmann::json custom = json_of_output(
+      "simulate binomial_reduce --nodes 2 --root 1 --ordered --bytes 1KiB --network 1us,0,0,1GB/s,0 --json");
+  EXPECT_EQ(custom.at("bytes"), 1024);
+  EXPECT_EQ(custom.at("commutative"), false);
+  // One message to rank 0, which keeps the order, and one back.
+  EXPECT_NEAR(custom.at("seconds_max").get<double>(), 2 * (1e-6 + 1023e-9), 1e-12);
+  EXPECT_NE(output_of("simulate recursive_doubling -n 8").find("last done  7.507 us"), std::string::npos);
+}
+
+TEST(SimulateCommand, RefusesBadArguments) {
+  expect_error("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
+  expect_error("simulate recursive_doubling --nodes 0", "--nodes is '0'");
+  expect_error("simulate recursive_doubling --nodes 1e6", "--nodes is '1e6'");
+  expect_error("simulate recursive_doubling --nodes 16777217", "--nodes is '16777217'");
+  expect_error("simulate recursive_doubling --nodes 4 --bytes many", "--bytes is 'many'");
+  expect_error("simulate recursive_doubling --nodes 4 --root 1", "allreduce, has root 0, not 1");
+  expect_error("simulate binomial_reduce --nodes 4 --root 4", "root 4 is not a rank");
+  expect_error("simulate ring_allgather --nodes 4 --ordered", "nothing to keep in order");
+  expect_error("simulate recursive_doubling --nodes 4 --network fast", "no network called 'fast'");
+  EXPECT_THROW(output_of("simulate recursive_doubling"), CLI::RequiredError);
+  EXPECT_THROW(output_of("simulate"), CLI::RequiredError);
+}
+
+TEST(DrawCommand, WritesAFileOrStandardOutput) {
+  EXPECT_EQ(output_of("draw recursive_doubling --nodes 6").rfind("<svg ", 0), 0U);
+  EXPECT_EQ(output_of("draw recursive_doubling --nodes 6 --format dot").rfind("digraph ", 0), 0U);
+  const nlohmann::json object = json_of_output("draw ring_allgather --nodes 3 --format dot --json");
+  EXPECT_EQ(object.at("format"), "dot");
+  EXPECT_EQ(object.at("document").get<std::string>().rfind("digraph ", 0), 0U);
+
+  const std::string path = testing::TempDir() + "stretto_draw_command_test.gv";
+  const nlohmann::json written = json_of_output("draw binomial_reduce --nodes 5 --root 2 --json -o " + path);
+  std::ostringstream contents;
+  contents << std::ifstream(path).rdbuf();
+  std::remove(path.c_str());
+  EXPECT_EQ(written.at("file"), path);
+  EXPECT_EQ(written.at("file_bytes"), contents.str().size());
+  EXPECT_EQ(contents.str().rfind("digraph ", 0), 0U) << "the file's name says which format";
+}
+
+TEST(DrawCommand, RefusesBadArguments) {
+  expect_error("draw nonsense --nodes 4", "no algorithm called 'nonsense'");
+  expect_error("draw recursive_doubling --nodes 129", "--nodes is '129'");
+  expect_error("draw recursive_doubling --nodes 4 --format png", "--format is 'png', but must be svg or dot");
+  expect_error("draw recursive_doubling --nodes 4 -o /nonexistent/x.svg", "cannot write '/nonexistent/x.svg': No such");
+}
+
+TEST(ScheduleCommands, HelpTeachesByExamples) {
+  for (const std::string command : {"verify", "simulate", "draw"}) {
+    CLI::App app;
+    add_verify_command(app);
+    add_simulate_command(app);
+    add_draw_command(app);
+    const std::string help = app.get_subcommand(command)->help();
+    EXPECT_NE(help.find("Examples:\n  stretto " + command), std::string::npos) << help;
+    EXPECT_NE(help.find("recursive_doubling_allgather"), std::string::npos) << help;
+    EXPECT_NE(help.find("--json"), std::string::npos) << help;
+  }
+}
+
+}  // namespace
+}  // namespace stretto::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+#include "stretto/schedule/algorithm.h"
+
+namespace CLI {
+class App;
+}
+
+namespace stretto::cli {
+
+/// The arguments by which `simulate` and `draw` are told an algorithm and a shape.
+struct ShapeArguments {
+  std::string algorithm;
+  std::string nodes;
+  std::string root = "0";
+  bool ordered = false;
+
+  /// Adds ALGORITHM, --nodes, --root and --ordered to `command`. REQUIRES: this outlives the parsing.
+  void add_to(CLI::App& command);
+  /// Throws Error(invalid_argument) if there is no such algorithm.
+  const schedule::Algorithm& chosen() const;
+  /// Throws Error if a number has the wrong form or is larger than `most_nodes`, or the algorithm refuses the shape.
+  schedule::Shape shape(schedule::Rank most_nodes) const;
+};
+
+/// "algorithm", "operation", "source", "nodes", "root", "commutative".
+nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
+
+/// One line for each algorithm: its name, and what it is.
+std::string list_of_algorithms();
+
+}  // namespace stretto::cli

@@ -1,0 +1,106 @@
+#include "stretto/schedule/simulate.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "stretto/base/units.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/shape_arguments.h"
+
+namespace stretto::cli {
+namespace {
+
+using schedule::Network;
+using schedule::Prediction;
+using schedule::Shape;
+
+/// A clock for each node of a group this large takes about a gigabyte.
+constexpr schedule::Rank most_nodes = schedule::Rank{1} << 24U;
+
+struct SimulateArguments {
+  ShapeArguments shape;
+  std::string bytes = "8";
+  std::string network = "titan";
+  bool as_json = false;
+};
+
+void print_json(const schedule::Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
+                const Prediction& prediction) {
+  nlohmann::ordered_json object = json_of(algorithm, shape);
+  object["bytes"] = bytes;
+  object["network"] = {{"name", network.name},
+                       {"origin", network.origin},
+                       {"latency_seconds", network.latency},
+                       {"overhead_seconds", network.overhead},
+                       {"gap_seconds", network.gap},
+                       {"seconds_per_byte", network.byte_time},
+                       {"reduction_seconds_per_byte", network.reduction_time}};
+  object["rounds"] = prediction.rounds;
+  object["messages"] = prediction.messages;
+  object["bytes_sent"] = prediction.bytes;
+  object["seconds_min"] = prediction.minimum;
+  object["seconds_mean"] = prediction.mean;
+  object["seconds_max"] = prediction.maximum;
+  object["used_one_clock"] = prediction.used_one_clock;
+  std::cout << object.dump() << '\n';
+}
+
+void print_text(const schedule::Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
+                const Prediction& prediction) {
+  const bool has_data = shape.operation != schedule::Operation::barrier;
+  std::cout << algorithm.name() << ": " << describe(shape) << (has_data ? ", " + format_bytes(bytes) : "")
+            << (shape.operation == schedule::Operation::allgather ? " from each\n" : "\n") << "  network    "
+            << network.name << ": " << describe(network) << "\n"
+            << "             (" << network.origin << ")\n"
+            << "  rounds     " << prediction.rounds << "\n"
+            << "  messages   " << prediction.messages << ", " << format_bytes(prediction.bytes) << " in all\n"
+            << "  last done  " << format_duration(prediction.maximum) << "\n"
+            << "  mean       " << format_duration(prediction.mean) << "\n"
+            << "  first      " << format_duration(prediction.minimum) << "\n";
+}
+
+void run_simulate(const SimulateArguments& arguments) {
+  const schedule::Algorithm& algorithm = arguments.shape.chosen();
+  const Shape shape = arguments.shape.shape(most_nodes);
+  const std::uint64_t bytes = parse_bytes(arguments.bytes, "--bytes");
+  const Network network = schedule::parse_network(arguments.network);
+  const Prediction prediction = schedule::simulate(algorithm, shape, bytes, network);
+  const auto print = arguments.as_json ? print_json : print_text;
+  print(algorithm, shape, bytes, network, prediction);
+}
+
+std::string list_of_networks() {
+  std::string list = "Networks:\n";
+  for (const Network& network : schedule::networks()) {
+    list += "  " + network.name + ": " + describe(network) + "\n      " + network.origin + '\n';
+  }
+  return list;
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("simulate", "Predict what a collective costs on a network (LogGP)");
+  const auto arguments = std::make_shared<SimulateArguments>();
+  arguments->shape.add_to(*command);
+  command
+      ->add_option("-b,--bytes", arguments->bytes,
+                   "Length of the vector, or of each node's part of an allgather: 8, 64KiB, 1MB")
+      ->capture_default_str();
+  command->add_option("--network", arguments->network, "A name from below, or L,o,g,G[,R]")->capture_default_str();
+  command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
+  command->footer(
+      list_of_algorithms() + list_of_networks() +
+      "L is the latency, o a node's time for each message it sends or receives, g the gap between\n"
+      "messages, G the bandwidth (or the time of a byte), R the speed of reductions. Examples:\n"
+      "  stretto simulate recursive_doubling --nodes 131072 --bytes 8\n"
+      "  stretto simulate ring_allgather --nodes 64 --bytes 1MiB --network ethernet_10g\n"
+      "  stretto simulate binomial_reduce --nodes 1000 --bytes 4KiB --network 2us,0.4us,0.4us,12GB/s --json");
+  command->callback([arguments] { run_simulate(*arguments); });
+}
+
+}  // namespace stretto::cli

@@ -1,0 +1,150 @@
+#include "stretto/schedule/verify.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/base/units.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/shape_arguments.h"
+
+namespace stretto::cli {
+namespace {
+
+using schedule::Algorithm;
+using schedule::Rank;
+using schedule::Shape;
+
+/// Verification follows every step of every node: a ring of this many takes some 100 MB.
+constexpr Rank most_nodes = 1024;
+
+struct VerifyArguments {
+  std::string algorithm;
+  std::string nodes = "1-64";
+  std::string roots = "first";
+  bool as_json = false;
+};
+
+/// "1-16,32" as 1, 2, ..., 16, 32.
+std::vector<Rank> parse_sizes(std::string_view text) {
+  std::vector<Rank> sizes;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t dash = part.find('-');
+    const auto least = static_cast<Rank>(parse_count(part.substr(0, dash), "--nodes", 1, most_nodes));
+    const auto most = dash == std::string_view::npos
+                          ? least
+                          : static_cast<Rank>(parse_count(part.substr(dash + 1), "--nodes", least, most_nodes));
+    for (Rank size = least; size <= most; ++size) sizes.push_back(size);
+    if (comma == std::string_view::npos) return sizes;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// What came out for one algorithm; it stops at the first shape for which it is wrong.
+struct Outcome {
+  const Algorithm* algorithm = nullptr;
+  std::uint64_t shapes = 0;
+  std::optional<Shape> wrong_shape;
+  std::optional<schedule::Violation> violation;
+};
+
+Outcome verify_all(const Algorithm& algorithm, const std::vector<Rank>& sizes, bool all_roots) {
+  Outcome outcome{.algorithm = &algorithm, .wrong_shape = {}, .violation = {}};
+  for (const Rank size : sizes) {
+    for (Rank root = 0; root < (all_roots ? size : 1); ++root) {
+      for (const bool commutative : {true, false}) {
+        const Shape shape{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+        if (!algorithm.supports(shape)) continue;
+        ++outcome.shapes;
+        outcome.violation = schedule::verify(algorithm, shape);
+        if (!outcome.violation) continue;
+        outcome.wrong_shape = shape;
+        return outcome;
+      }
+    }
+  }
+  return outcome;
+}
+
+void print_json(const std::vector<Outcome>& outcomes, bool all_right) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Outcome& outcome : outcomes) {
+    nlohmann::ordered_json entry{{"algorithm", outcome.algorithm->name()},
+                                 {"operation", schedule::name_of(outcome.algorithm->operation())},
+                                 {"source", outcome.algorithm->source()},
+                                 {"shapes", outcome.shapes},
+                                 {"right", !outcome.violation}};
+    if (outcome.violation) {
+      entry["violation"] = json_of(*outcome.algorithm, *outcome.wrong_shape);
+      entry["violation"]["rank"] = outcome.violation->rank;
+      if (outcome.violation->step) entry["violation"]["step"] = *outcome.violation->step;
+      entry["violation"]["reason"] = outcome.violation->reason;
+    }
+    list.push_back(std::move(entry));
+  }
+  std::cout << nlohmann::ordered_json{{"right", all_right}, {"algorithms", list}}.dump() << '\n';
+}
+
+void print_text(const std::vector<Outcome>& outcomes) {
+  for (const Outcome& outcome : outcomes) {
+    std::cout << std::left << std::setw(30) << outcome.algorithm->name() << std::setw(11)
+              << schedule::name_of(outcome.algorithm->operation()) << std::right << std::setw(6) << outcome.shapes
+              << (outcome.shapes == 1 ? " shape   " : " shapes  ") << (outcome.violation ? "WRONG" : "right") << '\n';
+    if (outcome.violation)
+      std::cout << "  " << describe(*outcome.wrong_shape) << ": " << outcome.violation->text << '\n';
+  }
+}
+
+void run_verify(const VerifyArguments& arguments) {
+  const std::vector<Rank> sizes = parse_sizes(arguments.nodes);
+  if (arguments.roots != "all" && arguments.roots != "first") {
+    throw Error(ErrorCode::bad_input, "--roots is '" + arguments.roots + "', but must be first or all");
+  }
+  std::vector<const Algorithm*> chosen(schedule::algorithms().begin(), schedule::algorithms().end());
+  if (!arguments.algorithm.empty()) chosen = {&schedule::find_algorithm(arguments.algorithm)};
+  std::vector<Outcome> outcomes;
+  for (const Algorithm* algorithm : chosen) outcomes.push_back(verify_all(*algorithm, sizes, arguments.roots == "all"));
+
+  const bool all_right =
+      std::none_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.violation.has_value(); });
+  if (arguments.as_json) {
+    print_json(outcomes, all_right);
+  } else {
+    print_text(outcomes);
+  }
+  if (!all_right) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("verify", "Prove collective algorithms right");
+  const auto arguments = std::make_shared<VerifyArguments>();
+  command->add_option("ALGORITHM", arguments->algorithm, "One of those listed below; default: all");
+  command->add_option("-n,--nodes", arguments->nodes, "Group sizes up to " + std::to_string(most_nodes))
+      ->capture_default_str();
+  command->add_option("--roots", arguments->roots, "Roots of broadcasts and reduces: first or all")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->as_json, "Print one JSON object");
+  command->footer(list_of_algorithms() +
+                  "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
+                  "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
+                  "it, whatever the order of delivery. Exit status 1 if an algorithm is wrong. Examples:\n"
+                  "  stretto verify\n"
+                  "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
+                  "  stretto verify recursive_doubling --nodes 1-64,100,1000 --json");
+  command->callback([arguments] { run_verify(*arguments); });
+}
+
+}  // namespace stretto::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/collective/reduction.h"
+#include "stretto/schedule/shape.h"
+
+namespace stretto {
+
+/// A collective operation without its types: what the functions of collective.h hand to the executor.
+struct CollectiveCall {
+  schedule::Operation operation = schedule::Operation::barrier;
+  ConstByteSpan input;
+  ByteSpan output;
+  std::size_t element_bytes = 1;
+  std::uint64_t type_digest = 0;
+  schedule::Rank root = 0;
+  Reduction reduction;
+  std::vector<ConstByteSpan> shards;  ///< further inputs of this node, to be combined after `input`, in order
+  std::shared_ptr<void> keep_alive;   ///< owns the buffers, if the caller does not
+};
+
+}  // namespace stretto

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "stretto/core/event.h"
+
+namespace stretto {
+
+/// How a collective is to be run. Has constructors, so that GCC 12 compiles it inside of `co_await` expressions.
+class CollectiveOptions {
+ public:
+  // Implicit, so that the call site of the collective itself is noted, for error messages.
+  CollectiveOptions(std::source_location where = std::source_location::current()) noexcept : where_(where) {}
+
+  /// Does not touch its buffers before `event` has triggered; if that is poisoned, so is the collective, everywhere.
+  CollectiveOptions& after(Event event) noexcept {
+    precondition_ = event;
+    return *this;
+  }
+  /// Collectives of one group and key are matched in the order in which each node calls them. Calls whose order the
+  /// program does not fix must have different keys.
+  CollectiveOptions& key(std::uint64_t value) noexcept {
+    key_ = value;
+    return *this;
+  }
+  /// The schedule's algorithm by name (`stretto verify` lists them), the same on all nodes; empty: chosen.
+  CollectiveOptions& algorithm(std::string_view name) noexcept {
+    algorithm_ = name;
+    return *this;
+  }
+
+  Event precondition() const noexcept { return precondition_; }
+  std::uint64_t key() const noexcept { return key_; }
+  std::string_view algorithm() const noexcept { return algorithm_; }
+  const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  std::source_location where_;
+  Event precondition_;
+  std::uint64_t key_ = 0;
+  std::string_view algorithm_;
+};
+
+}  // namespace stretto

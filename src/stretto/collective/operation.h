@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/collective_call.h"
+#include "stretto/collective/group.h"
+#include "stretto/collective/plan.h"
+#include "stretto/collective/wire.h"
+#include "stretto/core/waiter.h"
+#include "stretto/fabric/context.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto {
+
+class CollectiveService;
+
+/// One collective at one node, from the call to its event: walks a schedule, step by step, as messages come in.
+///
+/// Owns itself; gone when its event has triggered and nothing of it is under way. After `launch` it is touched under
+/// the baton only.
+class CollectiveOperation final : public Waiter, public fabric::Item {
+ public:
+  struct Setup {
+    Group group;
+    CollectiveCall call;
+    Identity identity;
+    std::shared_ptr<const Plan> plan;
+    Event completion;
+    std::source_location where;
+  };
+
+  /// Messages that came before the operation had begun here.
+  struct Early {
+    struct Data {
+      NodeId from;
+      DataHeader header;
+      std::vector<std::byte> payload;
+    };
+    std::vector<Data> data;
+    std::vector<std::pair<NodeId, ReadyHeader>> ready;
+    Cause failure;
+  };
+
+  /// Begins when `precondition` has triggered.
+  static void launch(CollectiveService& service, Setup setup, Event precondition);
+  ~CollectiveOperation();
+
+  const Identity& identity() const noexcept { return setup_.identity; }
+  const Group& group() const noexcept { return setup_.group; }
+
+  // What the service tells it. After each of these calls it may be gone.
+
+  void begin(Early early);
+  void on_data(NodeId from, const DataHeader& header, ConstByteSpan payload);
+  void on_ready(NodeId from, const ReadyHeader& header);
+  void on_piece(std::uint32_t step);
+  /// `tell_others` when they cannot know by themselves.
+  void fail(const Cause& cause, bool tell_others);
+
+ private:
+  // Data larger than this are sent only when the receiver is ready, straight into its segment.
+  static constexpr std::size_t eager_bytes = 4096;
+  // What is done in one go under the baton, so that small operations overtake.
+  static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+
+  // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input.
+  struct Combine {
+    std::uint32_t step;
+    ByteSpan destination;
+    ConstByteSpan source;
+    schedule::Order order;
+    std::size_t done;
+  };
+  // A large send on its way, piece by piece.
+  struct Sending {
+    std::uint32_t step;
+    ReadyHeader ready;
+    std::size_t sent;
+  };
+  // A large receive: its name, what is still to come, and where it is put if not in place.
+  struct Landing {
+    std::uint64_t name;
+    std::size_t pieces;
+    std::int64_t staging;
+  };
+  class Entry;
+  struct CombineTask;
+  struct PutDone;
+
+  CollectiveOperation(CollectiveService& service, Setup setup);
+
+  static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
+  static void on_turn(fabric::Item* item) noexcept;
+
+  void prepare();
+  void allocate_scratch();
+  void run();
+  void start_step(std::uint32_t step);
+  void complete_step(std::uint32_t step);
+  void start_send(std::uint32_t step);
+  void start_receive(std::uint32_t step);
+  void send_when_ready(std::uint32_t step, const ReadyHeader& ready);
+  void do_piece_of_combine();
+  void do_piece_of_sending();
+  void combined(std::uint32_t step);
+  void hand_to_task();
+  void take_turn_later();
+  bool accepts(NodeId from, const Identity& theirs);
+  void finish();
+
+  ByteSpan bytes_of(schedule::BlockRef blocks);
+  const schedule::Step& step_at(std::uint32_t step) const noexcept { return setup_.plan->steps()[step]; }
+  std::string describe() const;
+
+  CollectiveService& service_;
+  Setup setup_;
+  Cause failure_;
+  std::vector<std::uint32_t> missing_;   // by step: dependencies that are not complete yet
+  std::vector<bool> started_;            // by step
+  std::vector<std::uint32_t> runnable_;  // steps whose dependencies are complete
+  std::size_t steps_left_ = 0;
+  std::deque<Combine> combines_;
+  std::deque<Sending> sendings_;
+  std::map<std::uint32_t, std::vector<std::byte>> parked_data_;  // by receive step that has not started
+  std::map<std::uint32_t, ReadyHeader> parked_ready_;            // by send step that has not started
+  std::map<std::uint32_t, Landing> landings_;                    // by large receive step
+  std::size_t slot_bytes_ = 0;                                   // of one scratch slot
+  std::byte* scratch_ = nullptr;
+  std::unique_ptr<std::byte[]> own_scratch_;
+  std::int64_t scratch_offset_ = -1;  // in the segment, where peers put into it
+  std::uint32_t under_way_ = 0;       // tasks and puts that will come back to this object
+  std::uint32_t entered_ = 0;
+  bool combining_in_task_ = false;
+  bool has_turn_ = true;              // queued in the inbox
+  bool begun_ = false;
+  bool over_ = false;                 // its event has triggered
+};
+
+}  // namespace stretto

@@ -1,0 +1,43 @@
+#include "stretto/collective/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "stretto/schedule/materialize.h"
+
+namespace stretto {
+
+Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
+    : schedule_(schedule::materialize(algorithm, shape, me)), algorithm_(algorithm.name()) {
+  for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
+    const schedule::Step& each = schedule_.steps[step];
+    if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});
+    if (each.kind == schedule::StepKind::send) sends_.push_back({each.peer, each.tag, step});
+  }
+  for (std::vector<Reference>* const list : {&receives_, &sends_}) {
+    std::sort(list->begin(), list->end(), [](const Reference& a, const Reference& b) {
+      return std::tie(a.peer, a.tag) < std::tie(b.peer, b.tag);
+    });
+  }
+}
+
+std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
+  const auto found = std::lower_bound(sorted.begin(), sorted.end(), std::tie(peer, tag),
+                                      [](const Reference& reference, const auto& wanted) {
+                                        return std::tie(reference.peer, reference.tag) < wanted;
+                                      });
+  return found != sorted.end() && found->peer == peer && found->tag == tag ? found->step : none;
+}
+
+const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape) {
+  switch (shape.operation) {
+    case schedule::Operation::barrier: return schedule::find_algorithm("dissemination_barrier");
+    case schedule::Operation::broadcast: return schedule::find_algorithm("binomial_broadcast");
+    case schedule::Operation::reduce: return schedule::find_algorithm("binomial_reduce");
+    case schedule::Operation::allreduce: return schedule::find_algorithm("recursive_doubling");
+    case schedule::Operation::allgather: break;
+  }
+  return schedule::find_algorithm("ring_allgather");
+}
+
+}  // namespace stretto

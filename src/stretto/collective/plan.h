@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/schedule.h"
+
+namespace stretto {
+
+/// A schedule, ready to be run: its messages can be found by peer and tag. Immutable, shared by all runs.
+class Plan {
+ public:
+  /// REQUIRES: the algorithm supports the shape, me < shape.size.
+  Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
+
+  const schedule::Schedule& schedule() const noexcept { return schedule_; }
+  const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
+  std::string_view algorithm() const noexcept { return algorithm_; }
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  /// The step that receives message `tag` from `peer`, or `none`.
+  std::uint32_t receive_step(schedule::Rank peer, std::uint32_t tag) const noexcept { return find(receives_, peer, tag); }
+  /// The step that sends message `tag` to `peer`, or `none`.
+  std::uint32_t send_step(schedule::Rank peer, std::uint32_t tag) const noexcept { return find(sends_, peer, tag); }
+
+ private:
+  struct Reference {
+    schedule::Rank peer;
+    std::uint32_t tag;
+    std::uint32_t step;
+  };
+  static std::uint32_t find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
+
+  schedule::Schedule schedule_;
+  std::string_view algorithm_;
+  std::vector<Reference> receives_;  // by peer and tag
+  std::vector<Reference> sends_;
+};
+
+/// Which algorithm serves `shape`, where the caller names none. The same on every rank.
+const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape);
+
+}  // namespace stretto

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+#include "stretto/base/hash.h"
+#include "stretto/schedule/schedule.h"
+
+namespace stretto {
+
+/// The operators that come with Stretto. Each works on all arithmetic types, and on any type that has what it uses.
+struct Sum {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a + b);
+  }
+};
+struct Product {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a * b);
+  }
+};
+struct Minimum {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return b < a ? b : a;
+  }
+};
+struct Maximum {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return a < b ? b : a;
+  }
+};
+struct LogicalAnd {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a && b);
+  }
+};
+struct LogicalOr {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a || b);
+  }
+};
+
+inline constexpr Sum sum;
+inline constexpr Product product;
+inline constexpr Minimum minimum;
+inline constexpr Maximum maximum;
+inline constexpr LogicalAnd logical_and;
+inline constexpr LogicalOr logical_or;
+
+/// What can be reduced and moved: trivially copyable, so that its bytes are its value.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_const_v<T>;
+
+/// An associative operator on T. It is taken to depend on the order of its terms, which are then combined in rank
+/// order, unless its type says `static constexpr bool commutative = true`.
+template <class Op, class T>
+concept ReductionOperator = Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>;
+
+namespace detail {
+
+template <class... T>
+constexpr std::uint64_t type_digest() {
+  return fnv1a_64(std::string_view(__PRETTY_FUNCTION__));
+}
+
+template <class Op>
+constexpr bool is_commutative() {
+  if constexpr (requires { Op::commutative; }) {
+    return Op::commutative;
+  } else {
+    return false;
+  }
+}
+
+template <class Op>
+constexpr bool is_builtin = std::is_same_v<Op, Sum> || std::is_same_v<Op, Product> || std::is_same_v<Op, Minimum> ||
+                            std::is_same_v<Op, Maximum> || std::is_same_v<Op, LogicalAnd> ||
+                            std::is_same_v<Op, LogicalOr>;
+
+}  // namespace detail
+
+/// An operator on a type, as the executor sees it. Empty (no combine) for operations that do not reduce.
+struct Reduction {
+  /// destination[i] = destination[i] (+) source[i], or source (+) destination, for `count` aligned elements.
+  using Combine = void (*)(const void* op, void* destination, const void* source, std::size_t count,
+                           schedule::Order order);
+
+  Combine combine = nullptr;
+  std::shared_ptr<const void> op;  ///< null where the operator has no state
+  bool commutative = true;
+  bool user = false;               ///< user code: runs as a task, never under a baton
+  std::uint64_t digest = 0;        ///< of operator and type, the same on all nodes
+};
+
+namespace detail {
+
+template <class T, class Op>
+void combine_all(const Op& op, void* destination, const void* source, std::size_t count, schedule::Order order) {
+  T* const to = static_cast<T*>(destination);
+  const T* const from = static_cast<const T*>(source);
+  if (order == schedule::Order::destination_first) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = op(to[i], from[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) to[i] = op(from[i], to[i]);
+  }
+}
+
+}  // namespace detail
+
+template <class T, class Op>
+  requires ReductionOperator<Op, T>
+Reduction make_reduction(const Op& op) {
+  Reduction reduction;
+  if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
+    reduction.combine = [](const void*, void* destination, const void* source, std::size_t count,
+                           schedule::Order order) { detail::combine_all<T>(Op{}, destination, source, count, order); };
+  } else {
+    reduction.op = std::make_shared<const Op>(op);
+    reduction.combine = [](const void* state, void* destination, const void* source, std::size_t count,
+                           schedule::Order order) {
+      detail::combine_all<T>(*static_cast<const Op*>(state), destination, source, count, order);
+    };
+  }
+  reduction.commutative = detail::is_commutative<Op>();
+  reduction.user = !detail::is_builtin<Op>;
+  reduction.digest = detail::type_digest<T, Op>();
+  return reduction;
+}
+
+}  // namespace stretto

@@ -1,0 +1,161 @@
+#include "stretto/core/barrier_service.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "stretto/base/arena.h"
+#include "stretto/core/cause.h"
+#include "stretto/core/node.h"
+
+namespace stretto {
+
+namespace {
+
+struct ArriveHeader {
+  TriggerHeader outcome;
+  std::uint32_t count;
+  std::uint32_t unused;
+};
+
+}  // namespace
+
+PhaseBarrier PhaseBarrier::next() const {
+  if (event_.generation() == Event::max_generation) {
+    throw Error(ErrorCode::out_of_resources, "a phase barrier has no phase after number " +
+                                                 std::to_string(Event::max_generation) + "; create a new one");
+  }
+  return PhaseBarrier({event_.owner(), event_.slot(), event_.generation() + 1});
+}
+
+// An arrival that waits for its precondition, then for the baton.
+struct BarrierService::Arrival : Waiter, fabric::Item {
+  Arrival(BarrierService& owner, Event phase, std::uint32_t arrivals) noexcept
+      : Waiter(&Arrival::ready), Item(&Arrival::send), service(owner), event(phase), count(arrivals) {}
+
+  static void ready(Waiter* waiter, const Cause& why) noexcept {
+    auto* const arrival = static_cast<Arrival*>(waiter);
+    arrival->cause = why;
+    arrival->service.node_.endpoint().context().post(arrival);
+  }
+
+  static void send(Item* item) noexcept {
+    const std::unique_ptr<Arrival, void (*)(Arrival*)> arrival(static_cast<Arrival*>(item), &arena::destroy<Arrival>);
+    arrival->service.deliver(*arrival);
+  }
+
+  BarrierService& service;
+  Event event;
+  std::uint32_t count;
+  Cause cause;
+};
+
+BarrierService::BarrierService(Node& node) : node_(node) {
+  node.endpoint().set_handler(fabric::MessageType::barrier_arrive, *this);
+}
+
+BarrierService::~BarrierService() = default;
+
+PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const NodeId> participants) {
+  if (arrivals == 0) {
+    throw Error(ErrorCode::invalid_argument, "a phase barrier needs at least 1 arrival a phase, not 0");
+  }
+  for (const NodeId participant : participants) {
+    if (participant >= node_.size()) {
+      throw Error(ErrorCode::invalid_argument, "participant " + std::to_string(participant) +
+                                                   " of a phase barrier does not exist; the job has " +
+                                                   std::to_string(node_.size()) + " nodes");
+    }
+  }
+  const std::uint32_t slot = next_slot_.fetch_add(1);
+  if (slot >= Event::slots) {
+    throw Error(ErrorCode::out_of_resources, "no room for another phase barrier: 2^23 were created at this node");
+  }
+  node_.endpoint().context().enter([&] {
+    State state{arrivals, {participants.begin(), participants.end()}, 1, {}, false};
+    State& created = states_.emplace(slot, std::move(state)).first->second;
+    for (const NodeId participant : created.participants) {
+      if (!node_.endpoint().lost(participant)) continue;
+      fail(slot, created, std::make_shared<const Error>(ErrorCode::peer_lost, "node " + std::to_string(participant) +
+                                                                                  " is lost and cannot arrive"));
+      break;
+    }
+  });
+  return PhaseBarrier({node_.id(), slot, 1});
+}
+
+void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event precondition) {
+  const Event event = barrier.event();
+  if (!event.exists() || !event.is_barrier() || event.owner() >= node_.size()) {
+    throw Error(ErrorCode::invalid_argument, "arrive: this is no phase of a barrier; use what create returned");
+  }
+  auto* const arrival = arena::make<Arrival>(*this, event, count);
+  Cause cause;
+  if (node_.events().subscribe(precondition, arrival, &cause) != EventState::untriggered) {
+    Arrival::ready(arrival, cause);
+  }
+}
+
+void BarrierService::deliver(const Arrival& arrival) {
+  const NodeId owner = arrival.event.owner();
+  if (owner == node_.id()) {
+    try {
+      count(arrival.event, arrival.count, arrival.cause);
+    } catch (const Error&) {
+      const auto found = states_.find(arrival.event.slot());
+      if (found != states_.end()) fail(found->first, found->second, cause_of_current_exception("arrive"));
+    }
+    return;
+  }
+  const ArriveHeader header{trigger_header(arrival.event, arrival.cause), arrival.count, 0};
+  node_.endpoint().send(owner, fabric::MessageType::barrier_arrive, bytes_of(header), text_of(arrival.cause));
+}
+
+void BarrierService::on_message(const fabric::Message& message) {
+  const auto header = fabric::read_header<ArriveHeader>(message);
+  const Event event = Event::from_bits(header.outcome.event);
+  if (event.owner() != node_.id() || !event.is_barrier()) {
+    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " arrives at a barrier that is not here");
+  }
+  count(event, header.count, cause_from(header.outcome, message.payload));
+}
+
+void BarrierService::count(Event event, std::uint32_t arrivals, const Cause& cause) {
+  const auto found = states_.find(event.slot());
+  if (found == states_.end()) {
+    throw Error(ErrorCode::bad_input, "arrival at a phase barrier that was never created");
+  }
+  State& state = found->second;
+  if (state.poisoned) return;
+  if (cause != nullptr) {
+    fail(event.slot(), state, cause);
+    return;
+  }
+  std::uint32_t& arrived = state.arrived[event.generation()];
+  if (event.generation() < state.phase || arrivals > state.arrivals - arrived) {
+    throw Error(ErrorCode::invalid_state, "phase " + std::to_string(event.generation()) +
+                                              " of a barrier got more than its " + std::to_string(state.arrivals) +
+                                              " arrivals");
+  }
+  arrived += arrivals;
+  // In order: a later phase may be complete before an earlier one is.
+  for (auto it = state.arrived.find(state.phase); it != state.arrived.end() && it->second == state.arrivals;
+       it = state.arrived.find(state.phase)) {
+    state.arrived.erase(it);
+    node_.events().complete_barrier({node_.id(), event.slot(), state.phase++}, nullptr);
+  }
+}
+
+void BarrierService::fail(std::uint32_t slot, State& state, const Cause& cause) {
+  if (state.poisoned) return;
+  state.poisoned = true;
+  node_.events().complete_barrier({node_.id(), slot, state.phase}, cause);
+}
+
+void BarrierService::on_peer_lost(NodeId peer, const Cause& cause) {
+  for (auto& [slot, state] : states_) {
+    if (state.participants.contains(peer)) fail(slot, state, cause);
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "stretto/fabric/context.h"
+
+namespace stretto {
+
+class Processor;
+class Worker;
+
+/// The threads that drive all processors of a process, and their clock. One implementation runs in real time
+/// (ThreadEngine), one in virtual time (SimEngine); processors, tasks, events and collectives are the same objects.
+class Engine : public fabric::Overflow {
+ public:
+  /// A processor has work and nobody holds it. Called once for each time that this becomes so. Any thread.
+  virtual void make_ready(Processor& processor) noexcept = 0;
+  /// The same, but only `worker` may take it.
+  virtual void make_ready_for(Processor& processor, Worker& worker) noexcept = 0;
+
+  /// The next processor for `worker` to hold; waits until there is one. Null: the job is over.
+  virtual Processor* next(Worker& worker) = 0;
+
+  /// A task is about to begin: its launch may cost (virtual) time.
+  virtual void before_task(Worker& worker) = 0;
+
+  /// Seconds since the job began, in the engine's time. Any thread.
+  virtual double now() const noexcept = 0;
+
+  /// The running task computes for `seconds`. In real time it just does; in virtual time the clock moves on.
+  virtual void charge(Worker& worker, double seconds) = 0;
+
+  /// Whether time is virtual.
+  virtual bool simulated() const noexcept = 0;
+};
+
+}  // namespace stretto

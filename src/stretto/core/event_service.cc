@@ -1,0 +1,369 @@
+#include "stretto/core/event_service.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "stretto/base/arena.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+namespace {
+
+struct SubscribeHeader {
+  std::uint64_t event;
+};
+
+}  // namespace
+
+// A merged event: the counter, and one waiter for each input in the same block.
+struct EventService::Merge {
+  struct Input : Waiter {
+    Input(Fire fire_function, Merge& owner) noexcept : Waiter(fire_function), merge(owner) {}
+    Merge& merge;
+  };
+
+  Merge(EventTable& event_table, Event merged, std::uint32_t count) noexcept
+      : table(event_table), result(merged), inputs(count), missing(count + 1) {}
+
+  static std::size_t bytes(std::size_t count) { return sizeof(Merge) + count * sizeof(Input); }
+  Input* input(std::size_t index) noexcept { return reinterpret_cast<Input*>(this + 1) + index; }
+
+  static void fire(Waiter* waiter, const Cause& cause) noexcept {
+    Merge& merge = static_cast<Input*>(waiter)->merge;
+    if (cause != nullptr) merge.fail(cause);
+    merge.done(1);
+  }
+
+  // A failed input is told at once: another one may never come.
+  void fail(const Cause& cause) noexcept {
+    if (!poisoned.exchange(true, std::memory_order_acq_rel)) table.trigger(result, cause);
+  }
+
+  void done(std::uint32_t count) noexcept {
+    // With one left nobody else counts any more.
+    if (missing.load(std::memory_order_acquire) != count &&
+        missing.fetch_sub(count, std::memory_order_acq_rel) != count) {
+      return;
+    }
+    const bool failed = poisoned.load(std::memory_order_acquire);
+    const Event event = result;
+    EventTable& its_table = table;
+    arena::release(this, bytes(inputs));
+    if (!failed) its_table.trigger(event);
+  }
+
+  EventTable& table;
+  Event result;
+  std::uint32_t inputs;
+  std::atomic<std::uint32_t> missing;
+  std::atomic<bool> poisoned{false};
+};
+
+// Triggers one event when another has.
+struct EventService::Forward : Waiter {
+  Forward(EventService& owner, Event to) noexcept : Waiter(&Forward::fire_target), service(owner), target(to) {}
+
+  static void fire_target(Waiter* waiter, const Cause& cause) noexcept {
+    auto* const forward = static_cast<Forward*>(waiter);
+    EventService& service = forward->service;
+    const Event target = forward->target;
+    arena::destroy(forward);
+    service.trigger_quietly(target, cause);
+  }
+
+  EventService& service;
+  Event target;
+};
+
+struct EventService::TimeObserver : Waiter {
+  TimeObserver(std::function<double()> engine_clock, std::function<void(double, const Cause&)> callback)
+      : Waiter(&TimeObserver::note), clock(std::move(engine_clock)), observer(std::move(callback)) {}
+
+  static void note(Waiter* waiter, const Cause& cause) noexcept {
+    auto* const self = static_cast<TimeObserver*>(waiter);
+    self->observer(self->clock(), cause);
+    arena::destroy(self);
+  }
+
+  std::function<double()> clock;
+  std::function<void(double, const Cause&)> observer;
+};
+
+// Tells the protocol, under the baton, that an own event which peers subscribed to has triggered.
+struct EventService::Watch : Waiter, fabric::Item {
+  Watch(EventService& owner, Event watched) noexcept
+      : Waiter(&Watch::triggered), Item(&Watch::tell), service(owner), event(watched) {}
+
+  static void triggered(Waiter* waiter, const Cause& why) noexcept {
+    auto* const self = static_cast<Watch*>(waiter);
+    self->cause = why;
+    self->service.endpoint_.context().post(self);
+  }
+
+  static void tell(Item* item) noexcept {
+    auto* const self = static_cast<Watch*>(item);
+    EventInstructions out;
+    self->service.protocol_.on_local_trigger(self->event, self->cause, out);
+    self->service.carry_out(out);
+    arena::destroy(self);
+  }
+
+  EventService& service;
+  Event event;
+  Cause cause;
+};
+
+struct EventService::ObserveItem : fabric::Item {
+  ObserveItem(EventService& owner, Event observed, Waiter* waiting) noexcept
+      : Item(&ObserveItem::observe), service(owner), event(observed), waiter(waiting) {}
+
+  static void observe(Item* item) noexcept {
+    auto* const self = static_cast<ObserveItem*>(item);
+    EventInstructions out;
+    self->service.protocol_.observe(self->event, self->waiter, out);
+    // Registered after the shutdown swept: nothing may wait any more.
+    if (self->service.shut_down_.load()) self->service.protocol_.cancel(self->service.shutdown_cause_, out);
+    self->service.carry_out(out);
+    arena::destroy(self);
+  }
+
+  EventService& service;
+  Event event;
+  Waiter* waiter;
+};
+
+struct EventService::TriggerItem : fabric::Item {
+  TriggerItem(EventService& owner, Event triggered, Cause why) noexcept
+      : Item(&TriggerItem::trigger), service(owner), event(triggered), cause(std::move(why)) {}
+
+  static void trigger(Item* item) noexcept {
+    auto* const self = static_cast<TriggerItem*>(item);
+    EventInstructions out;
+    self->service.protocol_.trigger_remote(self->event, self->cause, out);
+    self->service.carry_out(out);
+    arena::destroy(self);
+  }
+
+  EventService& service;
+  Event event;
+  Cause cause;
+};
+
+EventService::EventService(fabric::Endpoint& endpoint)
+    : endpoint_(endpoint), table_(endpoint.self()), protocol_(endpoint.self(), endpoint.size()) {
+  endpoint.set_handler(fabric::MessageType::event_subscribe, *this);
+  endpoint.set_handler(fabric::MessageType::event_trigger, *this);
+}
+
+EventService::~EventService() = default;
+
+void EventService::check(Event event) const {
+  if (event.owner() < endpoint_.size()) return;
+  throw Error(ErrorCode::invalid_argument, "event " + std::to_string(event.bits()) + " names node " +
+                                               std::to_string(event.owner()) + " of a job of " +
+                                               std::to_string(endpoint_.size()) + " nodes");
+}
+
+EventState EventService::query(Event event, Cause* cause) {
+  if (!event.exists()) return EventState::triggered;
+  if (is_local(event)) {
+    const EventState state = table_.query(event);
+    if (state == EventState::poisoned && cause != nullptr) *cause = table_.cause_of(event);
+    return state;
+  }
+  check(event);
+  bool over = false;
+  Cause why;
+  endpoint_.context().enter([&] {
+    EventInstructions out;
+    protocol_.observe(event, nullptr, out);
+    carry_out(out);
+    over = protocol_.has_triggered(event, &why);
+  });
+  if (cause != nullptr) *cause = why;
+  if (!over) return EventState::untriggered;
+  return why == nullptr ? EventState::triggered : EventState::poisoned;
+}
+
+EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
+  if (!event.exists()) return EventState::triggered;
+  if (shut_down_.load(std::memory_order_acquire)) {
+    *cause = shutdown_cause_;
+    return EventState::poisoned;
+  }
+  if (is_local(event)) {
+    const EventState state = table_.subscribe(event, waiter);
+    if (state == EventState::poisoned) *cause = table_.cause_of(event);
+    return state;
+  }
+  check(event);
+  endpoint_.context().post(arena::make<ObserveItem>(*this, event, waiter));
+  return EventState::untriggered;
+}
+
+void EventService::trigger(Event event, const Cause& cause) {
+  bool first = true;
+  if (is_local(event)) {
+    first = table_.trigger(event, cause);
+  } else {
+    check(event);
+    endpoint_.context().enter([&] {
+      EventInstructions out;
+      first = protocol_.trigger_remote(event, cause, out);
+      carry_out(out);
+    });
+  }
+  if (first) return;
+  throw Error(ErrorCode::invalid_state, "event " + std::to_string(event.bits()) +
+                                            " has triggered already: a user event is triggered once");
+}
+
+void EventService::trigger_quietly(Event event, const Cause& cause) noexcept {
+  if (is_local(event)) {
+    table_.trigger(event, cause);
+  } else {
+    endpoint_.context().post(arena::make<TriggerItem>(*this, event, cause));
+  }
+}
+
+void EventService::trigger_after(Event event, Event precondition) {
+  check(event);
+  if (!precondition.exists()) {
+    trigger(event, nullptr);
+    return;
+  }
+  auto* const forward = arena::make<Forward>(*this, event);
+  Cause cause;
+  if (subscribe(precondition, forward, &cause) == EventState::untriggered) return;
+  arena::destroy(forward);
+  trigger(event, cause);
+}
+
+Event EventService::merge(std::span<const Event> events) {
+  // Most merges are of events of which few are still to come.
+  std::uint32_t waiting = 0;
+  Event only;
+  for (const Event event : events) {
+    const EventState state = is_local(event) || !event.exists() ? query(event) : EventState::untriggered;
+    if (state == EventState::triggered) continue;
+    if (state == EventState::poisoned) return event;
+    ++waiting;
+    only = event;
+  }
+  if (waiting <= 1) return only;
+
+  const std::size_t bytes = Merge::bytes(waiting);
+  if (bytes > arena::max_block_bytes) {
+    // Too many for one block: a tree of merges.
+    const std::size_t half = events.size() / 2;
+    const Event halves[2] = {merge(events.first(half)), merge(events.subspan(half))};
+    return merge(halves);
+  }
+  const Event result = table_.create();
+  void* const block = arena::allocate(bytes);
+  Merge& merged = *::new (block) Merge(table_, result, waiting);
+  std::uint32_t used = 0;
+  std::uint32_t over = 1;  // the count that keeps the record alive while it is being built
+  for (const Event event : events) {
+    if (!event.exists()) continue;
+    if (used == waiting) break;
+    auto* const input = ::new (merged.input(used)) Merge::Input(&Merge::fire, merged);
+    Cause cause;
+    switch (subscribe(event, input, &cause)) {
+      case EventState::untriggered: ++used; break;
+      case EventState::triggered: break;
+      case EventState::poisoned: merged.fail(cause); break;
+    }
+  }
+  over += waiting - used;
+  merged.done(over);
+  return result;
+}
+
+void EventService::observe_time(Event event, std::function<double()> clock,
+                                std::function<void(double, const Cause&)> observer) {
+  auto* const waiter = arena::make<TimeObserver>(std::move(clock), std::move(observer));
+  Cause cause;
+  if (subscribe(event, waiter, &cause) != EventState::untriggered) waiter->fire(waiter, cause);
+}
+
+void EventService::on_message(const fabric::Message& message) {
+  EventInstructions out;
+  if (message.type == fabric::MessageType::event_subscribe) {
+    const Event event = Event::from_bits(fabric::read_header<SubscribeHeader>(message).event);
+    if (event.owner() != endpoint_.self() || (!event.is_barrier() && !table_.was_created(event))) {
+      throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " subscribes to event " +
+                                            std::to_string(event.bits()) + ", which was never created here");
+    }
+    const EventState state = event.is_barrier() ? EventState::untriggered : table_.query(event);
+    protocol_.on_subscribe(message.from, event, state != EventState::untriggered,
+                           state == EventState::poisoned ? table_.cause_of(event) : nullptr, out);
+  } else {
+    const auto header = fabric::read_header<TriggerHeader>(message);
+    const Event event = Event::from_bits(header.event);
+    const bool ours = event.owner() == endpoint_.self();
+    if ((!ours && event.owner() != message.from) || (ours && (event.is_barrier() || !table_.was_created(event)))) {
+      throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " triggers event " +
+                                            std::to_string(event.bits()) + ", which is not its to trigger");
+    }
+    protocol_.on_trigger(message.from, event, cause_from(header, message.payload), out);
+  }
+  carry_out(out);
+}
+
+void EventService::carry_out(EventInstructions& instructions) {
+  for (EventInstruction& instruction : instructions) {
+    switch (instruction.kind) {
+      case EventInstruction::Kind::send_subscribe:
+        endpoint_.send(instruction.node, fabric::MessageType::event_subscribe,
+                       bytes_of(SubscribeHeader{instruction.event.bits()}), {});
+        break;
+      case EventInstruction::Kind::send_trigger:
+        endpoint_.send(instruction.node, fabric::MessageType::event_trigger,
+                       bytes_of(trigger_header(instruction.event, instruction.cause)),
+                       text_of(instruction.cause));
+        break;
+      case EventInstruction::Kind::watch: watch(instruction.event); break;
+      case EventInstruction::Kind::trigger: table_.trigger(instruction.event, instruction.cause); break;
+      case EventInstruction::Kind::fire: fire_all(instruction.waiters, instruction.cause); break;
+    }
+  }
+}
+
+void EventService::watch(Event event) {
+  auto* const watch = arena::make<Watch>(*this, event);
+  const EventState state = table_.subscribe(event, watch);
+  if (state == EventState::untriggered) return;
+  watch->cause = state == EventState::poisoned ? table_.cause_of(event) : nullptr;
+  Watch::tell(watch);
+}
+
+void EventService::complete_barrier(Event event, const Cause& cause) {
+  EventInstructions out;
+  protocol_.complete_barrier(event, cause, out);
+  carry_out(out);
+}
+
+void EventService::on_peer_lost(NodeId peer, const Cause& cause) {
+  EventInstructions out;
+  protocol_.on_peer_lost(peer, cause, out);
+  carry_out(out);
+}
+
+void EventService::shut_down(const Cause& cause) {
+  if (!shut_down_.load()) {
+    shutdown_cause_ = cause;
+    shut_down_.store(true, std::memory_order_release);
+  }
+  table_.poison_awaited(cause);
+  endpoint_.context().enter([&] {
+    EventInstructions out;
+    protocol_.cancel(cause, out);
+    carry_out(out);
+  });
+}
+
+}  // namespace stretto

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+
+#include "stretto/core/event.h"
+#include "stretto/core/event_protocol.h"
+#include "stretto/core/event_table.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto {
+
+/// All that a node does with events: its own (EventTable), others' (EventProtocol over the fabric), merges.
+///
+/// Owned by the node. Any thread may call everything that does not say otherwise.
+class EventService final : private fabric::MessageHandler {
+ public:
+  explicit EventService(fabric::Endpoint& endpoint);
+  ~EventService() override;
+
+  Event create() { return table_.create(); }
+
+  /// Whether `event` has triggered as far as this node can know; if poisoned, `cause` (may be null) is set. Asking
+  /// about another node's event subscribes to it.
+  EventState query(Event event, Cause* cause = nullptr);
+
+  /// Fires `waiter` when the event has triggered. Returns another state than `untriggered`, and leaves the waiter
+  /// alone, when it has already; `cause` is then set if it was poisoned.
+  EventState subscribe(Event event, Waiter* waiter, Cause* cause);
+
+  /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.
+  void complete(Event event, const Cause& cause = nullptr) noexcept { table_.trigger(event, cause); }
+
+  /// Triggers a user event of any node now. Throws Error(invalid_state) when it is known to have triggered.
+  void trigger(Event event, const Cause& cause);
+  /// Triggers it after `precondition`.
+  void trigger_after(Event event, Event precondition);
+
+  /// An event that triggers when all of `events` have, and is poisoned as soon as one of them is.
+  Event merge(std::span<const Event> events);
+
+  /// Calls `observer(seconds, cause)` when the event triggers, with the time that `clock` shows then.
+  void observe_time(Event event, std::function<double()> clock, std::function<void(double, const Cause&)> observer);
+
+  /// From now on nothing waits any more: everything waited for is poisoned with `cause`, and so is what is waited
+  /// for later.
+  void shut_down(const Cause& cause);
+
+  EventTable& table() noexcept { return table_; }
+
+  // Under the baton, for phase barriers.
+  void complete_barrier(Event event, const Cause& cause);
+  void on_peer_lost(NodeId peer, const Cause& cause);
+
+ private:
+  struct Merge;
+  struct Forward;
+  struct TimeObserver;
+  struct Watch;
+  struct ObserveItem;
+  struct TriggerItem;
+
+  void on_message(const fabric::Message& message) override;
+  bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }
+  void check(Event event) const;
+  void carry_out(EventInstructions& instructions);
+  void trigger_quietly(Event event, const Cause& cause) noexcept;
+  void watch(Event event);
+
+  fabric::Endpoint& endpoint_;
+  EventTable table_;
+  EventProtocol protocol_;  // under the baton
+  std::atomic<bool> shut_down_{false};
+  Cause shutdown_cause_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,203 @@
+#include "stretto/core/event_table.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "stretto/base/arena.h"
+
+namespace stretto {
+
+namespace {
+
+constexpr unsigned waiter_bits = 40;
+constexpr std::uint64_t waiter_mask = (std::uint64_t{1} << waiter_bits) - 1;
+constexpr std::uint64_t poisoned_mark = waiter_mask;
+
+constexpr std::uint32_t slots = Event::first_barrier_slot;
+constexpr std::uint32_t slots_of_page = 4096 / sizeof(std::uint64_t);
+constexpr std::size_t words_bytes = std::size_t{slots} * sizeof(std::uint64_t);
+constexpr std::size_t retired_bytes = slots / slots_of_page * sizeof(std::uint16_t);
+constexpr std::uint32_t refill_slots = 64;
+
+constexpr std::uint64_t make_word(std::uint32_t generation, std::uint64_t waiter) {
+  return std::uint64_t{generation} << waiter_bits | waiter;
+}
+constexpr std::uint32_t generation_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> waiter_bits); }
+constexpr std::uint64_t waiter_of(std::uint64_t word) { return word & waiter_mask; }
+
+// The word of a slot whose generation just triggered: ready for the next one, or used up.
+constexpr std::uint64_t after(std::uint32_t generation) {
+  return generation == Event::max_generation ? 0 : make_word(generation + 1, 0);
+}
+
+constexpr EventState state_of(std::uint64_t word, std::uint32_t generation) {
+  if (generation_of(word) != generation) return EventState::triggered;
+  return waiter_of(word) == poisoned_mark ? EventState::poisoned : EventState::untriggered;
+}
+
+Waiter* waiters_of(std::uint64_t word) noexcept {
+  return waiter_of(word) == 0 ? nullptr : static_cast<Waiter*>(arena::address_of(waiter_of(word)));
+}
+
+std::uint32_t this_thread_number() noexcept {
+  static std::atomic<std::uint32_t> count{0};
+  thread_local const std::uint32_t number = count.fetch_add(1);  // determinism: chooses a cache, nothing else
+  return number;
+}
+
+}  // namespace
+
+EventTable::EventTable(NodeId self) : self_(self) {
+  // Zero pages cost nothing until touched, and a page of used-up slots is given back by making it zero again.
+  void* const memory = mmap(nullptr, words_bytes + retired_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw Error(ErrorCode::out_of_resources, std::string("cannot reserve address space for events: ") +
+                                                 std::strerror(errno) + "; raise the limit (ulimit -v unlimited)");
+  }
+  words_ = static_cast<std::atomic<std::uint64_t>*>(memory);
+  retired_ = reinterpret_cast<std::atomic<std::uint16_t>*>(static_cast<std::byte*>(memory) + words_bytes);
+}
+
+EventTable::~EventTable() { munmap(words_, words_bytes + retired_bytes); }
+
+EventTable::FreeSlots& EventTable::lock_some() noexcept {
+  const std::uint32_t mine = this_thread_number();
+  for (std::uint32_t i = 0;; ++i) {
+    FreeSlots& free = free_[(mine + i) % free_.size()];
+    if (!free.locked.exchange(true, std::memory_order_acquire)) return free;
+    if (i % free_.size() == free_.size() - 1) sched_yield();
+  }
+}
+
+void EventTable::refill(FreeSlots& free) {
+  const std::uint32_t first = high_water_.fetch_add(refill_slots, std::memory_order_relaxed);
+  if (first + refill_slots > slots) {
+    high_water_.fetch_sub(refill_slots, std::memory_order_relaxed);
+    // Another cache may have some left.
+    for (FreeSlots& other : free_) {
+      if (&other == &free || other.locked.exchange(true, std::memory_order_acquire)) continue;
+      free.slots.swap(other.slots);
+      other.locked.store(false, std::memory_order_release);
+      if (!free.slots.empty()) return;
+    }
+    throw Error(ErrorCode::out_of_resources,
+                "node " + std::to_string(self_) + " has no free event: " + std::to_string(slots) +
+                    " are untriggered or poisoned; wait for some of them before creating more");
+  }
+  for (std::uint32_t slot = first + refill_slots; slot-- > first;) {
+    words_[slot].store(make_word(first_generation_, 0), std::memory_order_relaxed);
+    free.slots.push_back(slot);
+  }
+}
+
+std::uint32_t EventTable::take_slot() {
+  FreeSlots& free = lock_some();
+  struct Unlock {
+    FreeSlots& held;
+    ~Unlock() { held.locked.store(false, std::memory_order_release); }
+  } const unlock{free};
+  if (free.slots.empty()) refill(free);
+  const std::uint32_t slot = free.slots.back();
+  free.slots.pop_back();
+  return slot;
+}
+
+void EventTable::recycle(std::uint32_t slot) {
+  FreeSlots& free = lock_some();
+  free.slots.push_back(slot);
+  free.locked.store(false, std::memory_order_release);
+}
+
+Event EventTable::create() {
+  const std::uint32_t slot = take_slot();
+  return {self_, slot, generation_of(words_[slot].load(std::memory_order_relaxed))};
+}
+
+EventState EventTable::query(Event event) const noexcept {
+  return state_of(words_[event.slot()].load(std::memory_order_acquire), event.generation());
+}
+
+EventState EventTable::subscribe(Event event, Waiter* waiter) noexcept {
+  std::atomic<std::uint64_t>& word = words_[event.slot()];
+  std::uint64_t old = word.load(std::memory_order_acquire);
+  const std::uint64_t wanted = make_word(event.generation(), arena::index_of(waiter));
+  do {
+    const EventState state = state_of(old, event.generation());
+    if (state != EventState::untriggered) return state;
+    waiter->next = waiters_of(old);
+  } while (!word.compare_exchange_weak(old, wanted, std::memory_order_acq_rel, std::memory_order_acquire));
+  return EventState::untriggered;
+}
+
+bool EventTable::trigger(Event event, const Cause& cause) noexcept {
+  std::atomic<std::uint64_t>& word = words_[event.slot()];
+  if (cause != nullptr) {
+    const std::lock_guard lock(causes_mutex_);
+    // Before the word tells of it. A racing trigger that wins takes it out again.
+    if (state_of(word.load(std::memory_order_acquire), event.generation()) != EventState::untriggered) return false;
+    causes_.emplace(event.slot(), cause);
+  }
+  const std::uint64_t next =
+      cause == nullptr ? after(event.generation()) : make_word(event.generation(), poisoned_mark);
+  std::uint64_t old = word.load(std::memory_order_acquire);
+  do {
+    if (state_of(old, event.generation()) != EventState::untriggered) {
+      if (cause != nullptr && generation_of(old) != event.generation()) {
+        const std::lock_guard lock(causes_mutex_);
+        causes_.erase(event.slot());
+      }
+      return false;
+    }
+  } while (!word.compare_exchange_weak(old, next, std::memory_order_acq_rel, std::memory_order_acquire));
+  if (cause == nullptr) {
+    finish(event, old);
+  } else {
+    fire_all(waiters_of(old), cause);
+  }
+  return true;
+}
+
+// The slot is free again before its waiters run: a chain of events keeps using the same one.
+void EventTable::finish(Event event, std::uint64_t old_word) noexcept {
+  if (event.generation() == Event::max_generation) {
+    retire_page_if_done(event.slot());
+  } else {
+    recycle(event.slot());
+  }
+  fire_all(waiters_of(old_word), nullptr);
+}
+
+void EventTable::retire_page_if_done(std::uint32_t slot) noexcept {
+  const std::uint32_t page = slot / slots_of_page;
+  const std::uint32_t retired_before = retired_[page].fetch_add(1);
+  if (retired_before + 1 < slots_of_page) return;
+  madvise(words_ + std::size_t{page} * slots_of_page, slots_of_page * sizeof(std::uint64_t), MADV_DONTNEED);
+}
+
+Cause EventTable::cause_of(Event event) const {
+  const std::lock_guard lock(causes_mutex_);
+  const auto found = causes_.find(event.slot());
+  return found == causes_.end() ? nullptr : found->second;
+}
+
+bool EventTable::was_created(Event event) const noexcept {
+  if (event.slot() >= high_water_.load(std::memory_order_acquire) || event.generation() == 0) return false;
+  const std::uint64_t word = words_[event.slot()].load(std::memory_order_acquire);
+  return word == 0 || event.generation() <= generation_of(word);
+}
+
+void EventTable::poison_awaited(const Cause& cause) noexcept {
+  const std::uint32_t end = high_water_.load(std::memory_order_acquire);
+  for (std::uint32_t slot = 0; slot < end; ++slot) {
+    const std::uint64_t word = words_[slot].load(std::memory_order_acquire);
+    if (waiter_of(word) == 0 || waiter_of(word) == poisoned_mark) continue;
+    trigger({self_, slot, generation_of(word)}, cause);
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,89 @@
+#include "stretto/core/processor.h"
+
+#include <algorithm>
+
+#include "stretto/core/engine.h"
+#include "stretto/core/worker.h"
+
+namespace stretto {
+
+void Processor::post(Runnable* runnable) noexcept {
+  const Worker* const worker = Worker::current();
+  if (worker != nullptr && worker->held() == this) {
+    append(runnable);
+    return;
+  }
+  Runnable* head = incoming_.load(std::memory_order_relaxed);
+  do {
+    runnable->next = head;
+  } while (!incoming_.compare_exchange_weak(head, runnable, std::memory_order_seq_cst, std::memory_order_relaxed));
+  if (try_leave_idle()) engine_.make_ready(*this);
+}
+
+bool Processor::try_leave_idle() noexcept {
+  State idle = State::idle;
+  return state_.load(std::memory_order_seq_cst) == State::idle &&
+         state_.compare_exchange_strong(idle, State::ready_or_held, std::memory_order_seq_cst);
+}
+
+Processor::Bucket& Processor::bucket(int priority) {
+  if (!buckets_.empty() && buckets_.front().priority == priority) return buckets_.front();
+  const auto at = std::find_if(buckets_.begin(), buckets_.end(),
+                               [priority](const Bucket& other) { return other.priority <= priority; });
+  if (at != buckets_.end() && at->priority == priority) return *at;
+  return *buckets_.insert(at, {priority, nullptr, nullptr});
+}
+
+void Processor::append(Runnable* runnable) noexcept {
+  runnable->next = nullptr;
+  Bucket& queue = bucket(runnable->priority);
+  (queue.first == nullptr ? queue.first : queue.last->next) = runnable;
+  queue.last = runnable;
+}
+
+void Processor::unpop(Runnable* runnable) noexcept {
+  Bucket& queue = bucket(runnable->priority);
+  runnable->next = queue.first;
+  if (queue.first == nullptr) queue.last = runnable;
+  queue.first = runnable;
+}
+
+void Processor::take_incoming() noexcept {
+  Runnable* newest = incoming_.exchange(nullptr, std::memory_order_seq_cst);
+  Runnable* oldest = nullptr;
+  while (newest != nullptr) {
+    Runnable* const older = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = older;
+  }
+  while (oldest != nullptr) {
+    Runnable* const newer = oldest->next;
+    append(oldest);
+    oldest = newer;
+  }
+}
+
+Runnable* Processor::pop() noexcept {
+  if (incoming_.load(std::memory_order_relaxed) != nullptr) take_incoming();
+  for (Bucket& queue : buckets_) {
+    if (queue.first == nullptr) continue;
+    Runnable* const runnable = queue.first;
+    queue.first = runnable->next;
+    return runnable;
+  }
+  return nullptr;
+}
+
+bool Processor::release() noexcept {
+  state_.store(State::idle, std::memory_order_seq_cst);
+  return incoming_.load(std::memory_order_seq_cst) != nullptr && try_leave_idle();
+}
+
+void Processor::hand_on() noexcept {
+  const bool has_more = std::any_of(buckets_.begin(), buckets_.end(),
+                                    [](const Bucket& queue) { return queue.first != nullptr; });
+  if (has_more || release()) engine_.make_ready(*this);
+}
+
+}  // namespace stretto

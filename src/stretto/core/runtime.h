@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/node.h"
+#include "stretto/core/task.h"
+
+namespace stretto {
+
+/// What a job's process needs to know before it begins.
+struct RuntimeOptions {
+  RuntimeOptions() {}
+  /// From the environment (`stretto info --settings` lists it). Throws Error(bad_input).
+  static RuntimeOptions from_environment();
+
+  std::string fabric = "local:1";  ///< see fabric/spec.h
+  unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
+  std::size_t segment_bytes = std::size_t{64} << 30U;
+};
+
+/// The part of a job that this process is: its nodes, and the engine and fabric under them.
+///
+/// Used by one thread, which `run` blocks. Several may exist one after the other in a process.
+class Runtime {
+ public:
+  using Main = std::function<Task<>(Node&)>;
+
+  explicit Runtime(const RuntimeOptions& options = RuntimeOptions());
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  /// Calls `main` once for each node of this process, as a task, and returns when all have returned and no task is
+  /// left. Tasks that still wait when the last main returns are cancelled. When one main fails, the other nodes of the
+  /// process are cancelled, and its Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more.
+  void run(Main main);
+  template <class F>
+    requires(!std::is_constructible_v<Main, F> && std::is_invocable_v<F, Node&>)
+  void run(F main) {
+    run(Main([main = std::move(main)](Node& node) -> Task<> {
+      main(node);
+      co_return;
+    }));
+  }
+
+  /// The nodes of this process. Valid between construction and destruction.
+  std::span<const std::unique_ptr<Node>> nodes() const;
+  fabric::Fabric& fabric();
+  Engine& engine();
+  unsigned workers() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+namespace detail {
+int report_failure(const std::exception& error);
+}  // namespace detail
+
+/// A whole program: reads the environment, runs `main` on every node of this process, and returns the exit code.
+/// `main` is a coroutine `Task<> main(Node&)` or a plain function `void main(Node&)`. A failure is written to
+/// standard error as one line. `argc` and `argv` are left to the program.
+template <class F>
+int run(int /*argc*/, char** /*argv*/, F main) {
+  try {
+    Runtime runtime(RuntimeOptions::from_environment());
+    runtime.run(std::move(main));
+    return 0;
+  } catch (const std::exception& error) {
+    return detail::report_failure(error);
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,113 @@
+#include "stretto/core/sim_engine.h"
+
+#include <memory>
+#include <utility>
+
+#include "stretto/core/node.h"
+
+namespace stretto {
+
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{128} << 10U;
+// A guard page costs a mapping of its own, of which a process has some 65,000.
+constexpr std::uint32_t most_nodes_with_guards = 1000;
+
+constexpr std::uint64_t label_ready = std::uint64_t{16} << 56U;
+constexpr std::uint64_t label_charge = std::uint64_t{17} << 56U;
+
+std::uint64_t label_of(std::uint64_t kind, const Processor& processor) {
+  return kind | std::uint64_t{processor.node().id()} << 16U | processor.index();
+}
+
+}  // namespace
+
+class SimEngine::ProcessorReady final : public fabric::Action {
+ public:
+  ProcessorReady(SimEngine& engine, Processor& processor) noexcept : engine_(engine), processor_(processor) {}
+  void run() override { engine_.ready_ = &processor_; }
+
+ private:
+  SimEngine& engine_;
+  Processor& processor_;
+};
+
+class SimEngine::ChargeOver final : public fabric::Action {
+ public:
+  ChargeOver(SimEngine& engine, Worker::Suspended& charged) noexcept : engine_(engine), charged_(charged) {}
+  void run() override { engine_.charged_ = &charged_; }
+
+ private:
+  SimEngine& engine_;
+  Worker::Suspended& charged_;
+};
+
+SimEngine::SimEngine(fabric::SimFabric& fabric)
+    : fabric_(fabric),
+      worker_(*this, stack_bytes, fabric.size() <= most_nodes_with_guards),
+      launch_(fabric.options().task) {}
+
+bool SimEngine::run(bool (*finished)(void*), void* argument) {
+  finished_ = finished;
+  argument_ = argument;
+  stuck_ = false;
+  worker_.run();
+  return !stuck_;
+}
+
+void SimEngine::make_ready(Processor& processor) noexcept {
+  fabric_.timeline().at(fabric_.timeline().now(), std::make_unique<ProcessorReady>(*this, processor),
+                        label_of(label_ready, processor));
+}
+
+void SimEngine::make_ready_for(Processor& processor, Worker& /*worker*/) noexcept { make_ready(processor); }
+
+bool SimEngine::runs(const Processor& processor) const {
+  return unwinding_ || fabric_.alive(processor.node().id());
+}
+
+Processor* SimEngine::next(Worker& worker) {
+  for (;;) {
+    if (finished_(argument_)) return nullptr;
+    if (!fabric_.timeline().step()) {
+      stuck_ = true;
+      return nullptr;
+    }
+    if (Processor* const ready = std::exchange(ready_, nullptr)) {
+      if (runs(*ready)) return ready;
+      buried_ready_.push_back(ready);
+    }
+    if (Worker::Suspended* const charged = std::exchange(charged_, nullptr)) {
+      if (runs(*charged->processor)) {
+        worker.resume(*charged);
+      } else {
+        buried_charged_.push_back(charged);
+      }
+    }
+  }
+}
+
+void SimEngine::exhume() {
+  unwinding_ = true;
+  for (Processor* const processor : std::exchange(buried_ready_, {})) make_ready(*processor);
+  for (Worker::Suspended* const charged : std::exchange(buried_charged_, {})) {
+    fabric_.timeline().at(fabric_.timeline().now(), std::make_unique<ChargeOver>(*this, *charged), label_charge);
+  }
+}
+
+void SimEngine::before_task(Worker& worker) {
+  if (launch_ > 0) charge(worker, launch_);
+}
+
+double SimEngine::now() const noexcept { return fabric::to_seconds(fabric_.timeline().now()); }
+
+// The processor stays held meanwhile: nothing else runs on it.
+void SimEngine::charge(Worker& worker, double seconds) {
+  Worker::Suspended place;
+  place.processor = worker.held();
+  fabric_.timeline().at(fabric_.timeline().now() + fabric::to_virtual(seconds),
+                        std::make_unique<ChargeOver>(*this, place), label_of(label_charge, *place.processor));
+  worker.suspend(place);
+}
+
+}  // namespace stretto

@@ -1,0 +1,35 @@
+#include "stretto/core/task.h"
+
+#include "stretto/base/arena.h"
+#include "stretto/core/node.h"
+
+namespace stretto::detail {
+
+bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
+  record_.suspended = handle;
+  Cause cause;
+  if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) return true;
+  record_.suspended = nullptr;
+  record_.cause = cause;
+  return false;
+}
+
+void EventAwaiter::await_resume() {
+  if (record_.cause == nullptr) return;
+  const Cause cause = std::exchange(record_.cause, nullptr);
+  throw Error(*cause);
+}
+
+void* PromiseBase::operator new(std::size_t bytes) {
+  return bytes <= arena::max_block_bytes ? arena::allocate(bytes) : ::operator new(bytes);
+}
+
+void PromiseBase::operator delete(void* frame, std::size_t bytes) noexcept {
+  if (bytes <= arena::max_block_bytes) {
+    arena::release(frame, bytes);
+  } else {
+    ::operator delete(frame, bytes);
+  }
+}
+
+}  // namespace stretto::detail

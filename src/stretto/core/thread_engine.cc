@@ -1,0 +1,261 @@
+#include "stretto/core/thread_engine.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "stretto/base/error.h"
+
+namespace stretto {
+
+namespace {
+
+// While workers are busy, the service thread looks this often whether somebody polls the fabric. Ringing it at every
+// hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
+constexpr int tick_milliseconds = 1;
+// After this many ticks in which the fabric was watched by a sleeping worker, the service thread sleeps without ticks.
+constexpr int quiet_ticks_before_deep_sleep = 20;
+
+}  // namespace
+
+void ThreadEngine::ReadyList::push(Processor& processor) noexcept {
+  processor.next_ready = nullptr;
+  (first == nullptr ? first : last->next_ready) = &processor;
+  last = &processor;
+}
+
+Processor* ThreadEngine::ReadyList::pop() noexcept {
+  Processor* const processor = first;
+  if (processor != nullptr) first = processor->next_ready;
+  return processor;
+}
+
+ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
+    : worker(engine, engine.options_.stack_bytes, true), service(serves), bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (bell < 0) {
+    throw Error(ErrorCode::out_of_resources, std::string("no descriptor for a worker's bell: ") + std::strerror(errno));
+  }
+}
+
+ThreadEngine::Seat::~Seat() { close(bell); }
+
+ThreadEngine::ThreadEngine(const Options& options) : options_(options), started_(std::chrono::steady_clock::now()) {
+  for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
+  seats_.push_back(std::make_unique<Seat>(*this, true));
+}
+
+ThreadEngine::~ThreadEngine() { stop(); }
+
+void ThreadEngine::start(std::span<fabric::Endpoint* const> endpoints) {
+  for (fabric::Endpoint* const endpoint : endpoints) {
+    if (endpoint->descriptor() >= 0) polled_.push_back(endpoint);
+  }
+  for (const auto& seat : seats_) seat->thread = std::thread([&worker = seat->worker] { worker.run(); });
+}
+
+void ThreadEngine::stop() {
+  stopping_.store(true);
+  for (const auto& seat : seats_) ring(*seat);
+  for (const auto& seat : seats_) {
+    if (seat->thread.joinable()) seat->thread.join();
+  }
+}
+
+double ThreadEngine::now() const noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
+ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) noexcept {
+  return **std::find_if(seats_.begin(), seats_.end(), [&worker](const auto& seat) { return &seat->worker == &worker; });
+}
+
+void ThreadEngine::ring(Seat& seat) noexcept {
+  const std::uint64_t one = 1;
+  // A full counter rings as well.
+  [[maybe_unused]] const auto written = write(seat.bell, &one, sizeof one);
+}
+
+// Chooses a sleeper to wake, unless somebody is about to look anyway. REQUIRES: mutex_ is held.
+void ThreadEngine::wake_one_locked(bool service, Seat*& woken) noexcept {
+  if (!service && searching_.load(std::memory_order_seq_cst) > 0) return;
+  for (const auto& seat : seats_) {
+    if (seat->service != service || !seat->asleep) continue;
+    seat->asleep = false;
+    woken = seat.get();
+    return;
+  }
+}
+
+void ThreadEngine::make_ready(Processor& processor) noexcept {
+  const bool service = processor.kind() == Processor::Kind::service;
+  Seat* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    (service ? service_ : ordinary_).push(processor);
+    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    wake_one_locked(service, woken);
+  }
+  if (woken != nullptr) ring(*woken);
+}
+
+void ThreadEngine::make_ready_for(Processor& processor, Worker& worker) noexcept {
+  Seat& seat = seat_of(worker);
+  bool was_asleep = false;
+  {
+    const std::lock_guard lock(mutex_);
+    seat.own.push(processor);
+    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    was_asleep = std::exchange(seat.asleep, false);
+  }
+  if (was_asleep) ring(seat);
+}
+
+void ThreadEngine::hand_over(fabric::Context& context) noexcept {
+  Seat* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::find(overflow_.begin(), overflow_.end(), &context) != overflow_.end()) return;
+    overflow_.push_back(&context);
+    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    wake_one_locked(true, woken);
+  }
+  if (woken != nullptr) ring(*woken);
+}
+
+// REQUIRES: mutex_ is held.
+bool ThreadEngine::has_work(const Seat& seat) const noexcept {
+  if (seat.own.first != nullptr) return true;
+  return seat.service ? service_.first != nullptr || !overflow_.empty() : ordinary_.first != nullptr;
+}
+
+Processor* ThreadEngine::take(Seat& seat) {
+  if (waiting_work_.load(std::memory_order_seq_cst) == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  Processor* processor = seat.own.pop();
+  if (processor == nullptr) processor = (seat.service ? service_ : ordinary_).pop();
+  if (processor != nullptr) waiting_work_.fetch_sub(1, std::memory_order_relaxed);
+  return processor;
+}
+
+Processor* ThreadEngine::next(Worker& worker) {
+  Seat& seat = seat_of(worker);
+  for (;;) {
+    if (Processor* const processor = take(seat)) return processor;
+    if (stopping_.load()) return nullptr;
+    if (!search(seat)) sleep(seat);
+  }
+}
+
+// Looks for work for a moment. The service thread only does what nobody else does, so it does not linger.
+bool ThreadEngine::search(Seat& seat) {
+  if (seat.service) return serve_overflow();
+  searching_.fetch_add(1, std::memory_order_seq_cst);
+  bool found = false;
+  const unsigned spins = polled_.empty() ? 0 : options_.spins;
+  for (unsigned i = 0; i < spins + options_.yields && !found; ++i) {
+    found = poll_fabric() || waiting_work_.load(std::memory_order_relaxed) != 0 || stopping_.load();
+    if (!found && i >= spins) sched_yield();
+  }
+  searching_.fetch_sub(1, std::memory_order_seq_cst);
+  return found;
+}
+
+bool ThreadEngine::poll_fabric() {
+  bool progress = false;
+  for (fabric::Endpoint* const endpoint : polled_) progress |= endpoint->context().serve();
+  if (!polled_.empty()) polls_.fetch_add(1, std::memory_order_relaxed);
+  return progress;
+}
+
+bool ThreadEngine::serve_overflow() {
+  std::vector<fabric::Context*> contexts;
+  {
+    const std::lock_guard lock(mutex_);
+    contexts.swap(overflow_);
+    waiting_work_.fetch_sub(static_cast<std::uint32_t>(contexts.size()), std::memory_order_relaxed);
+  }
+  for (fabric::Context* const context : contexts) context->serve();
+  return !contexts.empty();
+}
+
+void ThreadEngine::sleep(Seat& seat) {
+  const bool armed = arm_fabric(seat);
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_work(seat) || stopping_.load()) {
+      if (armed) disarm_fabric(seat);
+      return;
+    }
+    seat.asleep = true;
+  }
+  const int rung = doze(seat, armed);
+  {
+    const std::lock_guard lock(mutex_);
+    seat.asleep = false;
+  }
+  if (armed) disarm_fabric(seat);
+  if (rung > 0 && armed) poll_fabric();
+}
+
+// Takes the watch over the fabric if nobody has it and (for the service thread) nobody has polled for a tick.
+bool ThreadEngine::arm_fabric(Seat& seat) {
+  if (polled_.empty()) return false;
+  if (seat.service) {
+    const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
+    if (std::exchange(polls_seen_, polls) != polls) return false;
+  }
+  Seat* nobody = nullptr;
+  if (!watcher_.compare_exchange_strong(nobody, &seat)) return false;
+  for (fabric::Endpoint* const endpoint : polled_) {
+    bool armed = false;
+    while (!armed) {
+      endpoint->context().enter([&] { armed = endpoint->arm(); });
+      if (!armed) endpoint->context().serve();
+    }
+  }
+  return true;
+}
+
+void ThreadEngine::disarm_fabric(Seat& seat) {
+  for (fabric::Endpoint* const endpoint : polled_) {
+    endpoint->context().enter([&] { endpoint->disarm(); });
+  }
+  watcher_.store(nullptr);
+  if (!seat.service && service_in_deep_sleep_.exchange(false)) ring(*seats_.back());
+}
+
+// How long a sleeper sleeps at most, in milliseconds; -1 for ever.
+int ThreadEngine::patience(const Seat& seat) const noexcept {
+  return seat.service && !polled_.empty() && quiet_ticks_ < quiet_ticks_before_deep_sleep ? tick_milliseconds : -1;
+}
+
+int ThreadEngine::doze(Seat& seat, bool armed) {
+  if (seat.service && !polled_.empty()) {
+    const Seat* const watcher = watcher_.load();
+    quiet_ticks_ = watcher != nullptr && watcher != &seat ? quiet_ticks_ + 1 : 0;
+    if (patience(seat) < 0) {
+      service_in_deep_sleep_.store(true);
+      if (watcher_.load() == nullptr) return 0;  // the watcher woke up before it could see that it must wake us
+    }
+  }
+  std::vector<pollfd> descriptors{{seat.bell, POLLIN, 0}};
+  if (armed) {
+    for (const fabric::Endpoint* const endpoint : polled_) descriptors.push_back({endpoint->descriptor(), POLLIN, 0});
+  }
+  const int ready = poll(descriptors.data(), descriptors.size(), patience(seat));
+  if ((descriptors[0].revents & POLLIN) != 0) {
+    std::uint64_t rings = 0;
+    [[maybe_unused]] const auto got = read(seat.bell, &rings, sizeof rings);
+    quiet_ticks_ = seat.service ? 0 : quiet_ticks_;
+  }
+  return ready;
+}
+
+}  // namespace stretto

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "stretto/core/engine.h"
+#include "stretto/core/worker.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto {
+
+/// Real time: worker threads for the ordinary processors, and one more, mostly asleep, for what must go on while every
+/// worker is in a long task: service processors, work that outgrew a passing thread, a fabric that nobody polls.
+///
+/// A worker with nothing to do polls the fabric for a moment, then yields, then sleeps; a sleeping process uses no cpu.
+/// Created before the nodes; `start` after them; any thread may call make_ready and hand_over.
+class ThreadEngine final : public Engine {
+ public:
+  struct Options {
+    unsigned workers = 1;
+    std::size_t stack_bytes = std::size_t{256} << 10U;
+    /// How often an idle worker polls before it yields: worth it only where it has a core to itself.
+    unsigned spins = 0;
+    unsigned yields = 100;
+  };
+
+  explicit ThreadEngine(const Options& options);
+  ~ThreadEngine() override;
+
+  /// Starts the threads. `endpoints` are those that want to be polled; they outlive the engine's `stop`.
+  void start(std::span<fabric::Endpoint* const> endpoints);
+  /// Ends the threads. REQUIRES: no task is left.
+  void stop();
+
+  void make_ready(Processor& processor) noexcept override;
+  void make_ready_for(Processor& processor, Worker& worker) noexcept override;
+  Processor* next(Worker& worker) override;
+  void before_task(Worker&) override {}
+  double now() const noexcept override;
+  void charge(Worker&, double) override {}
+  bool simulated() const noexcept override { return false; }
+  void hand_over(fabric::Context& context) noexcept override;
+
+ private:
+  // Processors in the order in which they became ready.
+  struct ReadyList {
+    Processor* first = nullptr;
+    Processor* last = nullptr;
+    void push(Processor& processor) noexcept;
+    Processor* pop() noexcept;
+  };
+
+  // A thread's place: its worker, what only it may run, and its bed.
+  struct Seat {
+    Seat(ThreadEngine& engine, bool serves);
+    ~Seat();
+    Worker worker;
+    bool service;
+    ReadyList own;
+    bool asleep = false;  // under mutex_
+    int bell = -1;        // eventfd
+    std::thread thread;
+  };
+
+  Seat& seat_of(const Worker& worker) noexcept;
+  Processor* take(Seat& seat);
+  bool has_work(const Seat& seat) const noexcept;
+  bool search(Seat& seat);
+  bool poll_fabric();
+  bool serve_overflow();
+  void sleep(Seat& seat);
+  int doze(Seat& seat, bool armed);
+  bool arm_fabric(Seat& seat);
+  void disarm_fabric(Seat& seat);
+  int patience(const Seat& seat) const noexcept;
+  void ring(Seat& seat) noexcept;
+  void wake_one_locked(bool service, Seat*& woken) noexcept;
+
+  Options options_;
+  std::chrono::steady_clock::time_point started_;
+  std::vector<std::unique_ptr<Seat>> seats_;  // the last one is the service seat
+  std::vector<fabric::Endpoint*> polled_;
+
+  std::mutex mutex_;
+  ReadyList ordinary_;
+  ReadyList service_;
+  std::vector<fabric::Context*> overflow_;
+  std::atomic<std::uint32_t> waiting_work_{0};  // length of all lists: a hint read without the lock
+  std::atomic<int> searching_{0};
+  std::atomic<bool> stopping_{false};
+
+  // Who sleeps on the fabric's descriptor, and whether anybody polled since the service thread last looked.
+  std::atomic<Seat*> watcher_{nullptr};
+  std::atomic<std::uint64_t> polls_{0};
+  std::uint64_t polls_seen_ = 0;
+  int quiet_ticks_ = 0;
+  std::atomic<bool> service_in_deep_sleep_{true};
+};
+
+}  // namespace stretto

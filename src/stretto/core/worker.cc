@@ -1,0 +1,87 @@
+#include "stretto/core/worker.h"
+
+#include <utility>
+
+#include "stretto/core/engine.h"
+
+namespace stretto {
+
+namespace {
+thread_local Worker* this_worker = nullptr;  // determinism: which object the thread is, not who the thread is
+}
+
+Worker* Worker::current() noexcept { return this_worker; }
+
+Worker::Worker(Engine& engine, std::size_t stack_bytes, bool guarded_stacks)
+    : engine_(engine), stack_bytes_(stack_bytes), guarded_stacks_(guarded_stacks) {}
+
+Worker::~Worker() = default;
+
+// Tasks never run on the thread's own stack, which has to be free when the engine is done.
+void Worker::run() {
+  this_worker = this;
+  home_ = std::make_unique<Fiber>();
+  running_ = take_idle_stack();
+  Fiber::switch_stack(*home_, *running_);
+  home_.reset();
+  this_worker = nullptr;
+}
+
+void Worker::loop() {
+  for (;;) {
+    if (held_ == nullptr) held_ = engine_.next(*this);
+    if (held_ == nullptr) return;
+    run_held();
+  }
+}
+
+// Runs one thing, or lets go. `held_` may change below any call: the stack may have been left and come back to.
+void Worker::run_held() {
+  Runnable* const runnable = held_->pop();
+  if (runnable == nullptr) {
+    if (!held_->release()) held_ = nullptr;
+    return;
+  }
+  if (runnable->pinned != nullptr && runnable->pinned != this) {
+    Worker& other = *runnable->pinned;
+    held_->unpop(runnable);
+    engine_.make_ready_for(*std::exchange(held_, nullptr), other);
+    return;
+  }
+  runnable->run(runnable, *this);
+}
+
+void Worker::loop_on_new_stack(void* worker) {
+  auto& self = *static_cast<Worker*>(worker);
+  for (;;) {
+    self.loop();
+    Fiber& left = *self.running_;
+    self.idle_.push_back(std::move(self.running_));
+    Fiber::switch_stack(left, *self.home_);
+  }
+}
+
+std::unique_ptr<Fiber> Worker::take_idle_stack() {
+  if (idle_.empty()) return std::make_unique<Fiber>(stack_bytes_, guarded_stacks_, &Worker::loop_on_new_stack, this);
+  std::unique_ptr<Fiber> fiber = std::move(idle_.back());
+  idle_.pop_back();
+  return fiber;
+}
+
+void Worker::suspend(Suspended& place) {
+  std::unique_ptr<Fiber> next = take_idle_stack();
+  place.task = std::exchange(task_, nullptr);
+  held_ = nullptr;
+  place.fiber = std::exchange(running_, std::move(next));
+  Fiber::switch_stack(*place.fiber, *running_);
+}
+
+void Worker::resume(Suspended& place) {
+  held_ = place.processor;
+  task_ = place.task;
+  idle_.push_back(std::exchange(running_, std::move(place.fiber)));
+  Fiber& left = *idle_.back();
+  Fiber::switch_stack(left, *running_);
+}
+
+}  // namespace stretto

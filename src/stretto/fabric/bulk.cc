@@ -1,0 +1,110 @@
+#include "stretto/fabric/bulk.h"
+
+#include <cstring>
+#include <string>
+
+namespace stretto::fabric {
+
+namespace {
+
+// A peer's offer makes this node allocate: no more than a peer's largest segment could hold.
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30U;
+
+}  // namespace
+
+struct Bulk::Fetch final : Completion {
+  Fetch(Bulk& owner, NodeId sender, const Offer& offered)
+      : bulk(owner), from(sender), offer(offered), bytes(offered.header_bytes + offered.payload_bytes) {}
+
+  void complete(bool lost) noexcept override { bulk.arrived(*this, lost); }
+
+  Bulk& bulk;
+  NodeId from;
+  Offer offer;
+  std::vector<std::byte> bytes;
+};
+
+Bulk::Bulk(Endpoint& endpoint) : endpoint_(endpoint), handlers_(message_types, nullptr) {
+  endpoint.set_handler(MessageType::bulk_offer, *this);
+  endpoint.set_handler(MessageType::bulk_fetched, *this);
+  endpoint.add_observer(*this);
+}
+
+Bulk::~Bulk() = default;
+
+void Bulk::set_handler(MessageType type, MessageHandler& handler) {
+  handlers_[static_cast<std::size_t>(type)] = &handler;
+  endpoint_.set_handler(type, handler);
+}
+
+void Bulk::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  if (header.size() + payload.size() <= max_message_bytes) {
+    endpoint_.send(to, type, header, payload);
+    return;
+  }
+  if (endpoint_.lost(to)) return;
+  const Offset offset = endpoint_.segment().allocate(header.size() + payload.size());
+  std::byte* const place = endpoint_.segment().pointer(offset);
+  if (!header.empty()) std::memcpy(place, header.data(), header.size());
+  std::memcpy(place + header.size(), payload.data(), payload.size());
+  offered_.emplace(offset, to);
+  const Offer offer{offset, payload.size(), static_cast<std::uint32_t>(header.size()), type};
+  endpoint_.send(to, MessageType::bulk_offer, bytes_of(offer), {});
+}
+
+void Bulk::on_message(const Message& message) {
+  if (message.type == MessageType::bulk_offer) {
+    fetch(message.from, read_header<Offer>(message));
+    return;
+  }
+  const auto offset = read_header<Offset>(message);
+  const auto found = offered_.find(offset);
+  if (found == offered_.end() || found->second != message.from) {
+    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " says it fetched offset " +
+                                          std::to_string(offset) + ", which it was not offered");
+  }
+  offered_.erase(found);
+  endpoint_.segment().release(offset);
+}
+
+void Bulk::fetch(NodeId from, const Offer& offer) {
+  const auto index = static_cast<std::size_t>(offer.type);
+  if (index >= message_types || handlers_[index] == nullptr || offer.header_bytes > max_header_bytes ||
+      offer.payload_bytes > most_bytes) {
+    throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " offers a message that cannot be: type " +
+                                          std::to_string(index) + ", " + std::to_string(offer.payload_bytes) +
+                                          " bytes");
+  }
+  auto fetching = std::make_unique<Fetch>(*this, from, offer);
+  Fetch& started = *fetching;
+  fetches_.emplace(&started, std::move(fetching));
+  endpoint_.get(from, offer.offset, started.bytes, &started);
+}
+
+void Bulk::arrived(Fetch& fetch, bool lost) {
+  const auto found = fetches_.find(&fetch);
+  const std::unique_ptr<Fetch> done = std::move(found->second);
+  fetches_.erase(found);
+  if (lost) return;
+  endpoint_.send(done->from, MessageType::bulk_fetched, bytes_of(done->offer.offset), {});
+  const ConstByteSpan bytes(done->bytes);
+  try {
+    handlers_[static_cast<std::size_t>(done->offer.type)]->on_message(
+        {done->from, done->offer.type, bytes.first(done->offer.header_bytes), bytes.subspan(done->offer.header_bytes)});
+  } catch (const Error& error) {
+    endpoint_.lose(done->from, error);
+  }
+}
+
+void Bulk::on_peer_lost(NodeId peer, const Error& /*cause*/) {
+  for (auto it = offered_.begin(); it != offered_.end();) {
+    if (it->second == peer) {
+      endpoint_.segment().release(it->first);
+      it = offered_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+}  // namespace stretto::fabric

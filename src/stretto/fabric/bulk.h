@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "stretto/fabric/fabric.h"
+
+namespace stretto::fabric {
+
+/// Messages with a payload of any size, over an endpoint's small ones.
+///
+/// What fits goes as it is. For more the sender keeps the payload in its segment and *offers* it; the receiver
+/// fetches it by `get`, hands it to the handler as one message, and says so, upon which the sender frees it. One per
+/// node, used under the baton.
+class Bulk final : private MessageHandler, private EndpointObserver {
+ public:
+  explicit Bulk(Endpoint& endpoint);
+  ~Bulk() override;
+
+  /// Like Endpoint::send, but for any payload. Throws Error(out_of_resources) when the segment cannot hold it.
+  void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload);
+
+  /// Like Endpoint::set_handler, for messages sent by `send`.
+  void set_handler(MessageType type, MessageHandler& handler);
+
+ private:
+  struct Fetch;
+
+  struct Offer {
+    std::uint64_t offset;
+    std::uint64_t payload_bytes;
+    std::uint32_t header_bytes;
+    MessageType type;
+  };
+
+  void on_message(const Message& message) override;
+  void on_notification(NodeId, Notification) override {}
+  void on_peer_lost(NodeId peer, const Error& cause) override;
+  void fetch(NodeId from, const Offer& offer);
+  void arrived(Fetch& fetch, bool lost);
+
+  Endpoint& endpoint_;
+  std::vector<MessageHandler*> handlers_;
+  std::map<Offset, NodeId> offered_;  // by where the payload lies: to whom
+  std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;  // determinism: looked up, never walked
+};
+
+}  // namespace stretto::fabric

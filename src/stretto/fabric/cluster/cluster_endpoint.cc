@@ -1,0 +1,217 @@
+#include "stretto/fabric/cluster/cluster_endpoint.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stretto/base/arena.h"
+
+namespace stretto::fabric {
+
+namespace {
+
+// How often a node that polls asks the launcher for news; one that sleeps is woken by them.
+constexpr std::uint32_t passes_between_questions = 1U << 16U;
+
+/// Runs a function under the baton, after whatever holds it now.
+template <class Function>
+struct Posted : Item {
+  explicit Posted(Function later) : Item(&Posted::arrive), function(std::move(later)) {}
+
+  static void arrive(Item* item) noexcept {
+    auto* const posted = static_cast<Posted*>(item);
+    Function function = std::move(posted->function);
+    arena::destroy(posted);
+    function();
+  }
+
+  Function function;
+};
+
+}  // namespace
+
+template <class Function>
+void ClusterEndpoint::post(Function function) {
+  context().post(arena::make<Posted<Function>>(std::move(function)));
+}
+
+ClusterEndpoint::ClusterEndpoint(Bootstrap& bootstrap, Context& context, std::unique_ptr<Segment> segment)
+    : Endpoint(bootstrap.rank(), bootstrap.size(), context, std::move(segment)),
+      bootstrap_(bootstrap),
+      route_(bootstrap.size(), nullptr),
+      transport_of_(bootstrap.size(), nullptr) {
+  if (bootstrap_.failure_descriptor() >= 0) watcher_.add(bootstrap_.failure_descriptor(), 0);
+}
+
+ClusterEndpoint::~ClusterEndpoint() = default;
+
+void ClusterEndpoint::add_transport(std::unique_ptr<cluster::Transport> transport, std::span<const NodeId> peers) {
+  for (const NodeId peer : peers) route_[peer] = transport_of_[peer] = transport.get();
+  watcher_.add(transport->descriptor(), 0);
+  transports_.push_back(std::move(transport));
+}
+
+void ClusterEndpoint::open() { open_ = true; }
+
+void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  check_send(to, header, payload);
+  if (cluster::Transport* const transport = route_to(to)) {
+    transport->send(to, type, header, payload);
+  } else if (to == self()) {
+    std::vector<std::byte> bytes(header.begin(), header.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    post([this, type, header_bytes = header.size(), bytes = std::move(bytes)] {
+      const ConstByteSpan all(bytes);
+      deliver({self(), type, all.first(header_bytes), all.subspan(header_bytes)});
+    });
+  }
+}
+
+void ClusterEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                          Completion* completion) {
+  check_peer(to);
+  if (cluster::Transport* const transport = route_to(to)) {
+    transport->put(to, target, source, notification, completion);
+  } else if (to == self() && !lost(to)) {
+    put_to_self(target, source, notification, completion);
+  } else if (completion != nullptr) {
+    complete_later(completion, true);
+  }
+}
+
+void ClusterEndpoint::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
+  check_peer(from);
+  if (cluster::Transport* const transport = route_to(from)) {
+    transport->get(from, source, destination, completion);
+  } else if (from == self() && !lost(from)) {
+    get_from_self(source, destination, completion);
+  } else {
+    complete_later(completion, true);
+  }
+}
+
+void ClusterEndpoint::put_to_self(Offset target, ConstByteSpan source, Notification notification,
+                                  Completion* completion) {
+  const std::optional<ByteSpan> place = window(self(), target, source.size());
+  if (place) {
+    if (!source.empty()) std::memmove(place->data(), source.data(), source.size());
+    post([this, notification] { notify(self(), notification); });
+  }
+  if (completion != nullptr) complete_later(completion, !place);
+}
+
+void ClusterEndpoint::get_from_self(Offset source, ByteSpan destination, Completion* completion) {
+  const std::optional<ByteSpan> place = window(self(), source, destination.size());
+  if (place && !destination.empty()) std::memmove(destination.data(), place->data(), destination.size());
+  complete_later(completion, !place);
+}
+
+std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset) {
+  check_peer(peer);
+  // Also of a peer that is gone: its memory stays where it was mapped.
+  if (cluster::Transport* const transport = transport_of_[peer]) return transport->peer_pointer(peer, offset);
+  return segment().contains(offset, 1) ? segment().pointer(offset) : nullptr;
+}
+
+bool ClusterEndpoint::progress() {
+  bool happened = false;
+  for (const auto& transport : transports_) happened |= transport->progress();
+  if (++passes_ >= passes_between_questions || look_at_bootstrap_.load(std::memory_order_relaxed)) {
+    passes_ = 0;
+    look_at_bootstrap_.store(false, std::memory_order_relaxed);
+    happened |= ask_bootstrap();
+  }
+  return happened;
+}
+
+// What nobody told us, and what only the launcher knows.
+bool ClusterEndpoint::ask_bootstrap() {
+  if (!open_) return false;
+  bool happened = false;
+  for (const auto& [peer, cause] : std::exchange(early_, {})) {
+    on_peer_lost(peer, cause);
+    happened = true;
+  }
+  if (launcher_lost_) return happened;
+  try {
+    for (const PeerLoss& loss : bootstrap_.lost_peers()) {
+      happened = true;
+      // Of a peer of this host the kernel tells us itself, after its last words.
+      if (transport_of_[loss.rank] == nullptr || transport_of_[loss.rank]->sees_death()) continue;
+      on_peer_lost(loss.rank, Error(ErrorCode::peer_lost, "node " + std::to_string(loss.rank) + ": " + loss.reason));
+    }
+  } catch (const Error& error) {
+    launcher_lost_ = true;
+    happened = true;
+    if (bootstrap_.failure_descriptor() >= 0) watcher_.remove(bootstrap_.failure_descriptor());
+    for (NodeId peer = 0; peer < size(); ++peer) {
+      if (peer != self()) on_peer_lost(peer, error);
+    }
+  }
+  return happened;
+}
+
+bool ClusterEndpoint::arm() {
+  if (Context::serving()) return false;
+  bool armed = false;
+  context().enter([&] { armed = arm_transports(); });
+  return armed;
+}
+
+bool ClusterEndpoint::arm_transports() {
+  if (!early_.empty()) return false;
+  for (std::size_t i = 0; i < transports_.size(); ++i) {
+    if (transports_[i]->arm()) continue;
+    while (i > 0) transports_[--i]->disarm();
+    return false;
+  }
+  return true;
+}
+
+void ClusterEndpoint::disarm() {
+  for (const auto& transport : transports_) transport->disarm();
+  look_at_bootstrap_.store(true, std::memory_order_relaxed);
+}
+
+bool ClusterEndpoint::flushed() const {
+  return std::all_of(transports_.begin(), transports_.end(), [](const auto& one) { return one->flushed(); });
+}
+
+void ClusterEndpoint::leave() {
+  for (const auto& transport : transports_) transport->leave();
+  std::fill(route_.begin(), route_.end(), nullptr);
+}
+
+bool ClusterEndpoint::left() const {
+  return std::all_of(transports_.begin(), transports_.end(), [](const auto& one) { return one->left(); });
+}
+
+void ClusterEndpoint::disconnect(NodeId peer) {
+  route_[peer] = nullptr;
+  if (transport_of_[peer] != nullptr) transport_of_[peer]->disconnect(peer);
+}
+
+std::optional<ByteSpan> ClusterEndpoint::window(NodeId from, Offset offset, std::uint64_t bytes) {
+  if (segment().contains(offset, bytes)) return ByteSpan(segment().pointer(offset), bytes);
+  on_peer_lost(from, Error(ErrorCode::bad_input,
+                           "node " + std::to_string(from) + " asked for " + std::to_string(bytes) +
+                               " bytes at offset " + std::to_string(offset) +
+                               ", outside of the allocated segment of node " + std::to_string(self())));
+  return std::nullopt;
+}
+
+void ClusterEndpoint::complete_later(Completion* completion, bool lost) {
+  post([completion, lost] { completion->complete(lost); });
+}
+
+void ClusterEndpoint::on_peer_lost(NodeId peer, const Error& cause) {
+  if (!open_) {
+    early_.emplace_back(peer, cause);
+    look_at_bootstrap_.store(true, std::memory_order_relaxed);
+  } else if (peer == self() || route_[peer] != nullptr) {  // not of one that left or is lost already
+    lose(peer, cause);
+  }
+}
+
+void ClusterEndpoint::on_peer_left(NodeId peer) { route_[peer] = nullptr; }
+
+}  // namespace stretto::fabric

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/fabric/bootstrap/bootstrap.h"
+#include "stretto/fabric/cluster/transport.h"
+#include "stretto/fabric/cluster/watcher.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto::fabric {
+
+/// The endpoint of a node that is a process: routes each operation to the transport that reaches the peer.
+///
+/// Owned by the cluster fabric. One thread at a time may sleep on its descriptor: `arm`, wait until the descriptor is
+/// readable, `disarm`. REQUIRES for `arm`: the calling thread serves no context (it takes the baton itself).
+class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
+ public:
+  ClusterEndpoint(Bootstrap& bootstrap, Context& context, std::unique_ptr<Segment> segment);
+  ~ClusterEndpoint() override;
+
+  /// What transports report to, for those who make them.
+  cluster::TransportSink& sink() noexcept { return *this; }
+
+  /// Adds the transport that reaches `peers`; they are started already. Before first use.
+  void add_transport(std::unique_ptr<cluster::Transport> transport, std::span<const NodeId> peers);
+  /// From now on losses are told to observers; those that are known are told by the next `progress`.
+  void open();
+
+  void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
+  void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
+  std::byte* peer_pointer(NodeId peer, Offset offset) override;
+  bool progress() override;
+
+  int descriptor() const override { return watcher_.descriptor(); }
+  bool arm() override;
+  void disarm() override;
+
+  /// Whether all that was sent has left this process.
+  bool flushed() const;
+  void leave();
+  bool left() const;
+
+ protected:
+  void disconnect(NodeId peer) override;
+
+ private:
+  void on_message(const Message& message) override { deliver(message); }
+  std::optional<ByteSpan> window(NodeId from, Offset offset, std::uint64_t bytes) override;
+  void complete_later(Completion* completion, bool lost) override;
+  void on_notification(NodeId from, Notification notification) override { notify(from, notification); }
+  void on_peer_lost(NodeId peer, const Error& cause) override;
+  void on_peer_left(NodeId peer) override;
+
+  /// The transport to a peer that can still be reached, or null.
+  cluster::Transport* route_to(NodeId peer) const noexcept { return route_[peer]; }
+  template <class Function>
+  void post(Function function);
+  bool arm_transports();
+  bool ask_bootstrap();
+  void put_to_self(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
+  void get_from_self(Offset source, ByteSpan destination, Completion* completion);
+
+  Bootstrap& bootstrap_;
+  cluster::Watcher watcher_;
+  std::vector<std::unique_ptr<cluster::Transport>> transports_;
+  std::vector<cluster::Transport*> route_;        // by peer; null: this node, or gone
+  std::vector<cluster::Transport*> transport_of_; // by peer; null: this node
+  bool open_ = false;
+  bool launcher_lost_ = false;
+  std::vector<std::pair<NodeId, Error>> early_;  // losses before `open`
+  std::uint32_t passes_ = 0;
+  std::atomic<bool> look_at_bootstrap_{true};
+};
+
+}  // namespace stretto::fabric

@@ -1,0 +1,120 @@
+#include "stretto/fabric/cluster/cluster_fabric.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/fabric/cluster/cluster_endpoint.h"
+#include "stretto/fabric/cluster/host/host_transport.h"
+#include "stretto/fabric/cluster/ucx/ucx_transport.h"
+
+namespace stretto::fabric {
+
+namespace {
+
+// Keys of the bootstrap's store.
+constexpr std::string_view host_key = "cluster.host";
+constexpr std::string_view card_key = "cluster.card";
+constexpr std::string_view ucx_key = "cluster.ucx";
+
+class ClusterFabric final : public Fabric {
+ public:
+  ClusterFabric(std::unique_ptr<Bootstrap> bootstrap, const ClusterOptions& options, Overflow* overflow)
+      : bootstrap_(std::move(bootstrap)),
+        context_(overflow),
+        endpoint_(*bootstrap_, context_, std::make_unique<Segment>(options.segment_bytes, true)) {
+    join(options);
+    endpoint_.open();
+    context_.set_poll([](void* endpoint) { return static_cast<ClusterEndpoint*>(endpoint)->progress(); }, &endpoint_);
+  }
+
+  std::string_view name() const override { return "cluster"; }
+  std::span<Endpoint* const> endpoints() override { return {&only_, 1}; }
+  std::uint32_t size() const override { return endpoint_.size(); }
+  std::string host_of(NodeId node) const override { return hosts_.at(node); }
+
+  void close() override {
+    if (std::exchange(closed_, true)) return;
+    flush();
+    bool left = false;
+    context_.enter([this] { endpoint_.leave(); });
+    while (!left) {
+      context_.enter([&] { left = !endpoint_.progress() && endpoint_.left(); });
+      if (!left) sched_yield();
+    }
+    bootstrap_->finalize();
+  }
+
+ private:
+  void join(const ClusterOptions& options) {
+    auto host = std::make_unique<cluster::HostTransport>(
+        endpoint_.self(), endpoint_.segment(), cluster::HostOptions{options.ring_lines, options.peer_pointer},
+        endpoint_.sink());
+    const std::string_view own_host = bootstrap_->host();
+    bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
+    bootstrap_->put(card_key, host->address());
+    bootstrap_->fence();
+    std::vector<NodeId> near;
+    std::vector<NodeId> far;
+    for (NodeId node = 0; node < size(); ++node) {
+      const std::vector<std::byte> bytes = bootstrap_->fetch(node, host_key);
+      hosts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
+    }
+    host->start(near, fetch(card_key));
+    endpoint_.add_transport(std::move(host), near);
+    // All nodes come to the same conclusion here: a job on one host never touches UCX.
+    if (std::any_of(hosts_.begin(), hosts_.end(), [this](const std::string& name) { return name != hosts_[0]; })) {
+      join_other_hosts(far);
+    }
+  }
+
+  void join_other_hosts(std::span<const NodeId> far) {
+    auto ucx = std::make_unique<cluster::UcxTransport>(endpoint_.self(), endpoint_.sink());
+    bootstrap_->put(ucx_key, ucx->address());
+    bootstrap_->fence();
+    ucx->start(far, fetch(ucx_key));
+    endpoint_.add_transport(std::move(ucx), far);
+  }
+
+  cluster::Transport::AddressOf fetch(std::string_view key) {
+    return [this, key](NodeId node) { return bootstrap_->fetch(node, key); };
+  }
+
+  // Sleeps where it has to wait for peers: one may be stopped for long.
+  void flush() {
+    for (;;) {
+      bool moved = false;
+      bool flushed = false;
+      context_.enter([&] {
+        moved = endpoint_.progress();
+        flushed = endpoint_.flushed();
+      });
+      if (flushed) return;
+      if (moved || !endpoint_.arm()) continue;
+      pollfd sleep{endpoint_.descriptor(), POLLIN, 0};
+      poll(&sleep, 1, -1);
+      endpoint_.disarm();
+    }
+  }
+
+  std::unique_ptr<Bootstrap> bootstrap_;
+  Context context_;
+  ClusterEndpoint endpoint_;
+  Endpoint* only_ = &endpoint_;
+  std::vector<std::string> hosts_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Fabric> make_cluster_fabric(std::unique_ptr<Bootstrap> bootstrap, const ClusterOptions& options,
+                                            Overflow* overflow) {
+  return std::make_unique<ClusterFabric>(std::move(bootstrap), options, overflow);
+}
+
+}  // namespace stretto::fabric

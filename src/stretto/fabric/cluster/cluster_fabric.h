@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "stretto/fabric/bootstrap/bootstrap.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto::fabric {
+
+struct ClusterOptions {
+  /// Address space of this node's segment.
+  std::size_t segment_bytes = std::size_t{64} << 30U;
+  /// Off: no peer's segment is touched in place, and all bytes travel in messages, as between hosts.
+  bool peer_pointer = true;
+  /// Lines of 64 bytes in the ring of one directed edge between nodes of a host: a power of two, at least 512.
+  std::uint32_t ring_lines = 1024;
+};
+
+/// `cluster`: a node is a process. Peers of the same host are reached through shared memory, others through UCX.
+///
+/// Collective over the job: returns when this node and its host's peers know each other. The fabric has one endpoint
+/// and no threads; its context polls the endpoint when it is served. `overflow` outlives it. `Fabric::close` blocks until
+/// what was sent has left, and says goodbye, so that peers don't take the end for a death; handlers are still called
+/// meanwhile. A fabric that is destroyed without it is a death to its peers.
+/// Throws Error: invalid_argument (options), out_of_resources, not_supported (no network to a host), bad_input (nodes of
+/// different versions), peer_lost (the launcher, or a node before it was there).
+std::unique_ptr<Fabric> make_cluster_fabric(std::unique_ptr<Bootstrap> bootstrap, const ClusterOptions& options,
+                                            Overflow* overflow);
+
+}  // namespace stretto::fabric

@@ -1,0 +1,128 @@
+#include "stretto/fabric/cluster/host/control.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "stretto/base/error.h"
+
+namespace stretto::fabric::cluster {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ErrorCode::out_of_resources, what + ": " + std::generic_category().message(errno));
+}
+
+Descriptor make_memory(std::size_t bytes) {
+  Descriptor memory(memfd_create("stretto-control", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory) fail("cannot create shared memory for messages");
+  if (ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    fail("cannot size " + std::to_string(bytes) + " bytes of shared memory for messages");
+  }
+  return memory;
+}
+
+Descriptor make_doorbell() {
+  Descriptor doorbell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!doorbell) fail("cannot create a doorbell; raise the limit of open files (ulimit -n)");
+  return doorbell;
+}
+
+void back(int memory, std::size_t offset, std::size_t bytes) {
+  int result = 0;
+  do {
+    result = fallocate(memory, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) fail("no memory for an edge of " + std::to_string(bytes) + " bytes to a peer of this host");
+}
+
+// Memory that can shrink, or that is smaller than its owner says, ends its reader by SIGBUS.
+void check_memory(int memory, std::size_t bytes) {
+  struct stat status {};
+  const int seals = fcntl(memory, F_GET_SEALS);
+  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(memory, &status) == 0 && status.st_size >= 0 &&
+      static_cast<std::size_t>(status.st_size) >= bytes) {
+    return;
+  }
+  throw Error(ErrorCode::bad_input, "what it passed is not sealed memory of " + std::to_string(bytes) + " bytes");
+}
+
+}  // namespace
+
+Mapping::Mapping(int descriptor, std::size_t offset, std::size_t bytes, bool writable) : bytes_(bytes) {
+  void* const memory = mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_NORESERVE,
+                            descriptor, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) fail("cannot map " + std::to_string(bytes) + " bytes of shared memory");
+  base_ = static_cast<std::byte*>(memory);
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) munmap(base_, bytes_);
+}
+
+Control::Control(const ControlLayout& layout)
+    : layout_(layout), memory_(make_memory(layout.bytes())), doorbell_(make_doorbell()) {
+  back(memory_.number(), 0, layout.rings_at());
+  mapping_ = Mapping(memory_.number(), 0, layout.bytes(), true);
+}
+
+RingLine* Control::make_ring(std::uint32_t node) {
+  const std::size_t offset = layout_.rings_at() + node * layout_.ring_bytes();
+  back(memory_.number(), offset, layout_.ring_bytes());
+  return reinterpret_cast<RingLine*>(mapping_.at(offset));
+}
+
+PeerMemory::PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbell, const ControlLayout& layout,
+                       std::size_t segment_bytes)
+    : layout_(layout),
+      segment_memory_(std::move(segment)),
+      doorbell_(std::move(doorbell)),
+      segment_bytes_(segment_bytes) {
+  check_memory(control.number(), layout.bytes());
+  check_memory(segment_memory_.number(), segment_bytes);
+  const int flags = fcntl(doorbell_.number(), F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) == 0) throw Error(ErrorCode::bad_input, "the doorbell it passed blocks");
+  shared_ = Mapping(control.number(), 0, shared_page_bytes, true);
+  own_ = Mapping(control.number(), shared_page_bytes, layout.bytes() - shared_page_bytes, false);
+  segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, true);
+}
+
+std::byte* PeerMemory::segment(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  std::uint64_t backed = backed_.load(std::memory_order_relaxed);
+  if (bytes > backed || offset > backed - bytes) {
+    // A segment is backed from its start on, without holes, so that the number of its blocks is where it ends.
+    struct stat status {};
+    if (fstat(segment_memory_.number(), &status) != 0) return nullptr;
+    backed = std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_blocks) * 512, segment_bytes_);
+    backed_.store(backed, std::memory_order_relaxed);
+    if (bytes > backed || offset > backed - bytes) return nullptr;
+  }
+  return segment_.at(offset);
+}
+
+void PeerMemory::ring_doorbell() noexcept {
+  if (shared().armed.exchange(0, std::memory_order_seq_cst) == 0) return;  // another writer rings
+  // Fails only when the doorbell is full, that is, rung.
+  eventfd_write(doorbell_.number(), 1);
+}
+
+}  // namespace stretto::fabric::cluster

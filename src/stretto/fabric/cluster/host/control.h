@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/fabric/cluster/host/ring.h"
+
+namespace stretto::fabric::cluster {
+
+/// The most nodes of one job on one host.
+inline constexpr std::uint32_t max_host_nodes = 1024;
+
+/// The part of a node's control memory that its peers write, too.
+struct SharedPage {
+  /// Set by a node that is about to sleep; whoever clears it rings its doorbell.
+  alignas(64) std::atomic<std::uint32_t> armed;
+  /// A bit for each node of the host, in order of rank, that has begun to send to this one.
+  alignas(64) std::atomic<std::uint64_t> senders[max_host_nodes / 64];
+};
+inline constexpr std::size_t shared_page_bytes = 4096;
+static_assert(sizeof(SharedPage) <= shared_page_bytes);
+
+/// Where things are in a control memory: the shared page, then, written by its owner alone, a ConsumedCounter and a
+/// ring for each node of the host.
+struct ControlLayout {
+  std::uint32_t nodes;  ///< of the host
+  std::uint32_t ring_lines;
+
+  std::size_t counters_at() const noexcept { return shared_page_bytes; }
+  std::size_t rings_at() const noexcept {
+    const std::size_t end = counters_at() + nodes * sizeof(ConsumedCounter);
+    return (end + shared_page_bytes - 1) / shared_page_bytes * shared_page_bytes;
+  }
+  std::size_t ring_bytes() const noexcept { return std::size_t{ring_lines} * sizeof(RingLine); }
+  std::size_t bytes() const noexcept { return rings_at() + nodes * ring_bytes(); }
+};
+
+/// A shared mapping of a file, undone on destruction.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// Throws Error(out_of_resources).
+  Mapping(int descriptor, std::size_t offset, std::size_t bytes, bool writable);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  std::byte* at(std::size_t offset) const noexcept { return base_ + offset; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// This node's control memory and doorbell, owned by its HostTransport and passed to each peer of the host.
+///
+/// Sparse: a ring is backed when its edge is made.
+class Control {
+ public:
+  /// Throws Error(out_of_resources).
+  explicit Control(const ControlLayout& layout);
+
+  SharedPage& shared() noexcept { return *reinterpret_cast<SharedPage*>(mapping_.at(0)); }
+  ConsumedCounter& consumed(std::uint32_t node) noexcept {
+    return reinterpret_cast<ConsumedCounter*>(mapping_.at(layout_.counters_at()))[node];
+  }
+  /// Backs the ring towards `node` by memory and returns its lines, all zero. Throws Error(out_of_resources).
+  RingLine* make_ring(std::uint32_t node);
+
+  const ControlLayout& layout() const noexcept { return layout_; }
+  int memory() const noexcept { return memory_.number(); }
+  int doorbell() const noexcept { return doorbell_.number(); }
+
+ private:
+  ControlLayout layout_;
+  Descriptor memory_;
+  Descriptor doorbell_;
+  Mapping mapping_;
+};
+
+/// A peer's control memory, segment and doorbell as they are mapped here. Stays mapped until this process is done with
+/// the job, also when the peer is lost.
+class PeerMemory {
+ public:
+  /// Takes what a peer passed, after checking that no peer can turn our accesses into signals: sealed memory of at
+  /// least the announced size, and a doorbell that doesn't block. Throws Error(bad_input), Error(out_of_resources).
+  PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbell, const ControlLayout& layout,
+             std::size_t segment_bytes);
+
+  SharedPage& shared() const noexcept { return *reinterpret_cast<SharedPage*>(shared_.at(0)); }
+  const ConsumedCounter& consumed(std::uint32_t node) const noexcept {
+    return reinterpret_cast<const ConsumedCounter*>(own_.at(layout_.counters_at() - shared_page_bytes))[node];
+  }
+  const RingLine* ring(std::uint32_t node) const noexcept {
+    return reinterpret_cast<const RingLine*>(own_.at(layout_.rings_at() - shared_page_bytes +
+                                                     node * layout_.ring_bytes()));
+  }
+  std::uint32_t ring_lines() const noexcept { return layout_.ring_lines; }
+
+  /// The peer's segment from `offset` on, or null when not all of [offset, offset + bytes) is backed by memory: the
+  /// kernel says so, not the peer. Any thread.
+  std::byte* segment(std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+  /// Wakes the peer if it sleeps. What it is to see was stored before.
+  void ring_if_armed() noexcept {
+    // The fence orders our stores before the look at `armed`, as the sleeper's orders `armed` before its last look.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (shared().armed.load(std::memory_order_relaxed) != 0) ring_doorbell();
+  }
+
+ private:
+  void ring_doorbell() noexcept;
+
+  ControlLayout layout_;
+  Descriptor segment_memory_;
+  Descriptor doorbell_;
+  Mapping shared_;
+  Mapping own_;  // the rest of the control memory: counters and rings, read-only here
+  Mapping segment_;
+  std::size_t segment_bytes_;
+  std::atomic<std::uint64_t> backed_{0};
+};
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "stretto/fabric/cluster/host/control.h"
+#include "stretto/fabric/cluster/host/introduction.h"
+#include "stretto/fabric/cluster/host/outbox.h"
+#include "stretto/fabric/cluster/host/ring.h"
+
+namespace stretto::fabric::cluster {
+
+/// Where a peer of the host stands.
+enum class Standing : std::uint8_t {
+  unknown,  ///< to be called on
+  called,   ///< has not answered yet
+  present,  ///< its memory is mapped here
+  left,     ///< said goodbye
+  lost,     ///< died, or was declared lost
+};
+
+/// A get whose bytes were asked for by message.
+struct PendingGet {
+  ByteSpan destination;
+  std::uint64_t received = 0;
+  Completion* completion = nullptr;
+};
+
+/// What a HostTransport knows of one peer. What is mapped stays mapped, whatever becomes of the peer (CONTRACTS 14).
+struct HostPeer {
+  NodeId node = 0;
+  std::uint32_t place = 0;  ///< among the nodes of the host, by rank
+  Standing standing = Standing::unknown;
+  HostCard card;
+  Descriptor connection;  ///< ours to it: ends when it dies
+  Descriptor process;     ///< its pidfd, where the kernel has them and it is a process of its own
+  std::unique_ptr<PeerMemory> memory;
+  std::unique_ptr<Outbox> outbox;
+  RingReader reader;
+  bool said_goodbye = false;
+  bool ended = false;      ///< its end was noticed; its connection is closed
+  bool edge_made = false;  ///< our ring towards it exists
+  bool waiting = false;    ///< its outbox is on the transport's list
+  std::map<std::uint64_t, PendingGet> gets;
+};
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,215 @@
+// The part of HostTransport that moves data; host_transport.cc has the part that meets and loses peers.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "stretto/fabric/cluster/host/host_transport.h"
+
+namespace stretto::fabric::cluster {
+
+namespace {
+
+// How often a spinning node looks for news that only descriptors tell: deaths, goodbyes, callers.
+constexpr std::uint32_t passes_between_looks = 4096;
+
+// How many messages of one peer are handled before the others get their turn.
+constexpr int messages_a_turn = 32;
+
+template <class Header>
+Header copy_header(ConstByteSpan bytes) {
+  Header header;
+  std::memcpy(&header, bytes.data(), sizeof(Header));
+  return header;
+}
+
+}  // namespace
+
+void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  HostPeer& peer = peer_of(to);
+  if (peer.standing != Standing::present) return;
+  outbox_of(peer).send(static_cast<std::uint8_t>(type), header, payload);
+  note_waiting(peer);
+}
+
+void HostTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                        Completion* completion) {
+  HostPeer& peer = peer_of(to);
+  if (peer.standing != Standing::present) {  // it ended during the start, which is not reported yet
+    if (completion != nullptr) sink_.complete_later(completion, true);
+    return;
+  }
+  outbox_of(peer).put(target, source, notification, completion);
+  note_waiting(peer);
+}
+
+void HostTransport::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
+  HostPeer& peer = peer_of(from);
+  if (peer.standing != Standing::present) {
+    sink_.complete_later(completion, true);
+    return;
+  }
+  Outbox& outbox = outbox_of(peer);
+  if (!outbox.get(source, destination, completion)) {
+    const GetRequestHeader header{source, destination.size(), next_get_};
+    peer.gets.emplace(next_get_++, PendingGet{destination, 0, completion});
+    outbox.send(static_cast<std::uint8_t>(OwnKind::get_request), bytes_of(header), {});
+  }
+  note_waiting(peer);
+}
+
+std::byte* HostTransport::peer_pointer(NodeId node, Offset offset) noexcept {
+  if (!options_.direct) return nullptr;
+  const HostPeer& peer = peers_[place_of_[node]];
+  return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, 1);
+}
+
+// The edge is made on first use: our ring gets its memory, and the peer is told to read it.
+Outbox& HostTransport::outbox_of(HostPeer& peer) {
+  if (!peer.edge_made) {
+    RingLine* const lines = control_->make_ring(peer.place);
+    peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));
+    peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
+    peer.edge_made = true;
+  }
+  return *peer.outbox;
+}
+
+void HostTransport::note_waiting(HostPeer& peer) {
+  if (peer.waiting || peer.outbox->empty()) return;
+  peer.waiting = true;
+  waiting_.push_back(&peer);
+}
+
+bool HostTransport::progress() {
+  if (control_ == nullptr || progressing_) return false;
+  progressing_ = true;
+  bool happened = notice_senders();
+  for (std::size_t i = 0; i < receiving_.size(); ++i) happened |= receive(*receiving_[i]);
+  if (!waiting_.empty()) happened |= drain_waiting();
+  if (++passes_ >= passes_between_looks || look_around_.load(std::memory_order_relaxed)) {
+    passes_ = 0;
+    look_around_.store(false, std::memory_order_relaxed);
+    happened |= look_around(0);
+  }
+  progressing_ = false;
+  return happened;
+}
+
+bool HostTransport::senders_unnoticed() const noexcept {
+  const SharedPage& shared = control_->shared();
+  for (std::size_t word = 0; word * 64 < peers_.size(); ++word) {
+    if ((shared.senders[word].load(std::memory_order_relaxed) & ~noticed_[word]) != 0) return true;
+  }
+  return false;
+}
+
+bool HostTransport::notice_senders() {
+  if (!senders_unnoticed()) return false;
+  bool happened = false;
+  for (std::size_t word = 0; word * 64 < peers_.size(); ++word) {
+    std::uint64_t news = control_->shared().senders[word].load(std::memory_order_acquire) & ~noticed_[word];
+    noticed_[word] |= news;
+    for (; news != 0; news &= news - 1) {
+      const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(news));
+      // A peer's word: any bit may be set.
+      if (place >= peers_.size() || peers_[place].memory == nullptr) continue;
+      receiving_.push_back(&peers_[place]);
+      happened = true;
+    }
+  }
+  return happened;
+}
+
+bool HostTransport::receive(HostPeer& peer) {
+  if (peer.standing != Standing::present || !peer.reader.ready()) return false;
+  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present; ++i) {
+    const DecodedLine line = peer.reader.take(buffer_.data());
+    if (line.state == LineState::empty) break;
+    if (line.state == LineState::bad) {
+      sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + std::string(line.fault)));
+      break;
+    }
+    handle(peer, line.head);
+  }
+  if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  return true;
+}
+
+void HostTransport::handle(HostPeer& peer, const LineHead& head) {
+  const ConstByteSpan header(buffer_.data(), head.header_bytes);
+  const ConstByteSpan payload(buffer_.data() + head.header_bytes, head.payload_bytes);
+  if (head.kind < first_own_kind) {
+    sink_.on_message({peer.node, static_cast<MessageType>(head.kind), header, payload});
+    return;
+  }
+  switch (static_cast<OwnKind>(head.kind)) {
+    case OwnKind::notification: sink_.on_notification(peer.node, copy_header<Notification>(header)); break;
+    case OwnKind::put_piece: handle_put_piece(peer, header, payload); break;
+    case OwnKind::get_request: handle_get_request(peer, header); break;
+    case OwnKind::get_piece: handle_get_piece(peer, header, payload); break;
+  }
+}
+
+void HostTransport::handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload) {
+  const auto piece = copy_header<PutPieceHeader>(header);
+  const std::optional<ByteSpan> window = sink_.window(peer.node, piece.target, piece.bytes);
+  if (!window) return;
+  if (piece.at > window->size() || payload.size() > window->size() - piece.at) {
+    sink_.on_peer_lost(peer.node, fault(peer, "it sent a piece of a put that lies outside of the put"));
+    return;
+  }
+  if (!payload.empty()) std::memcpy(window->data() + piece.at, payload.data(), payload.size());
+  if (piece.at + payload.size() == window->size()) sink_.on_notification(peer.node, piece.notification);
+}
+
+void HostTransport::handle_get_request(HostPeer& peer, ConstByteSpan header) {
+  const auto request = copy_header<GetRequestHeader>(header);
+  const std::optional<ByteSpan> window = sink_.window(peer.node, request.source, request.bytes);
+  if (!window) return;
+  try {
+    outbox_of(peer).reply(request.id, *window);
+  } catch (const Error& error) {  // no memory for the edge
+    sink_.on_peer_lost(peer.node, error);
+    return;
+  }
+  note_waiting(peer);
+}
+
+void HostTransport::handle_get_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload) {
+  const auto piece = copy_header<GetPieceHeader>(header);
+  const auto found = peer.gets.find(piece.id);
+  if (found == peer.gets.end() || piece.at != found->second.received ||
+      payload.size() > found->second.destination.size() - piece.at) {
+    sink_.on_peer_lost(peer.node, fault(peer, "it answered a get that was not asked for"));
+    return;
+  }
+  PendingGet& get = found->second;
+  if (!payload.empty()) std::memcpy(get.destination.data() + piece.at, payload.data(), payload.size());
+  get.received += payload.size();
+  if (get.received < get.destination.size()) return;
+  sink_.complete_later(get.completion, false);
+  peer.gets.erase(found);
+}
+
+bool HostTransport::drain_waiting() {
+  bool moved = false;
+  for (HostPeer* const peer : waiting_) moved |= peer->outbox->advance();
+  std::erase_if(waiting_, [](HostPeer* peer) {
+    peer->waiting = !peer->outbox->empty();
+    return !peer->waiting;
+  });
+  return moved;
+}
+
+// The look of someone who is about to sleep. After a fence, so that no writer can have missed that we are armed.
+bool HostTransport::anything_to_do() {
+  if (senders_unnoticed() || door_.retry_later() || !ended_.empty()) return true;
+  for (const HostPeer* const peer : receiving_) {
+    if (peer->standing == Standing::present && peer->reader.ready()) return true;
+  }
+  return std::any_of(waiting_.begin(), waiting_.end(), [](HostPeer* peer) { return peer->outbox->can_advance(); });
+}
+
+}  // namespace stretto::fabric::cluster

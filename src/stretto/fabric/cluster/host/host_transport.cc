@@ -1,0 +1,259 @@
+#include "stretto/fabric/cluster/host/host_transport.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace stretto::fabric::cluster {
+
+namespace {
+
+// Tags of the watcher: what kind of thing is readable, and of which place.
+constexpr std::uint64_t tag_door = 0;
+constexpr std::uint64_t tag_doorbell = 1;
+constexpr std::uint64_t tag_peer = 2;
+
+constexpr std::uint64_t tag_of_peer(std::uint32_t place) noexcept { return tag_peer + place; }
+
+// While a peer is too busy to take a call, its descriptor says nothing: try again after a while.
+constexpr int retry_ms = 1;
+
+bool is_readable(const Descriptor& descriptor) noexcept {
+  pollfd query{descriptor.number(), POLLIN, 0};
+  return descriptor && poll(&query, 1, 0) == 1;
+}
+
+Descriptor watch_process(std::int64_t process) {
+  if (process == getpid()) return {};  // a node of this process, as in tests
+  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
+}
+
+}  // namespace
+
+HostTransport::HostTransport(NodeId self, Segment& segment, const HostOptions& options, TransportSink& sink)
+    : self_(self),
+      segment_(segment),
+      options_(options),
+      sink_(sink),
+      secret_(make_secret()),
+      door_(watcher_, tag_door, secret_) {
+  if (!valid_ring_lines(options.ring_lines)) {
+    throw Error(ErrorCode::invalid_argument, "ring_lines is " + std::to_string(options.ring_lines) +
+                                                 "; it must be a power of two from " +
+                                                 std::to_string(least_ring_lines) + " to " +
+                                                 std::to_string(most_ring_lines));
+  }
+}
+
+std::vector<std::byte> HostTransport::address() {
+  const HostCard card = make_card(door_.name(), secret_, options_.ring_lines, segment_.capacity());
+  const ConstByteSpan bytes = bytes_of(card);
+  return {bytes.begin(), bytes.end()};
+}
+
+// Every node of the host makes the same list, so that a place means the same node to all.
+std::vector<HostPeer> HostTransport::list_peers(std::span<const NodeId> peers, const AddressOf& address_of) const {
+  std::vector<NodeId> nodes(peers.begin(), peers.end());
+  nodes.push_back(self_);
+  std::sort(nodes.begin(), nodes.end());
+  if (nodes.size() > max_host_nodes) {
+    throw Error(ErrorCode::not_supported, std::to_string(nodes.size()) + " nodes of the job are on this host; at most " +
+                                              std::to_string(max_host_nodes) + " can share one");
+  }
+  std::vector<HostPeer> list(nodes.size());
+  for (std::uint32_t place = 0; place < nodes.size(); ++place) {
+    list[place].node = nodes[place];
+    list[place].place = place;
+    if (nodes[place] == self_) continue;
+    try {
+      list[place].card = parse_card(address_of(nodes[place]));
+    } catch (const Error& error) {
+      throw Error(error.code(), "node " + std::to_string(nodes[place]) + ": " + error.message());
+    }
+  }
+  return list;
+}
+
+void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
+  peers_ = list_peers(peers, address_of);
+  place_of_.assign(peers_.back().node + std::size_t{1}, 0);
+  for (const HostPeer& peer : peers_) place_of_[peer.node] = peer.place;
+  place_ = place_of_[self_];
+  control_ = std::make_unique<Control>(
+      ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
+  watcher_.add(control_->doorbell(), tag_doorbell);
+  const auto is_peer = [this](NodeId node) {
+    return node < place_of_.size() && node != self_ && peers_[place_of_[node]].node == node;
+  };
+  door_.open(is_peer, {control_->memory(), segment_.descriptor(), control_->doorbell()});
+  while (!std::all_of(peers_.begin(), peers_.end(), [this](const HostPeer& peer) { return introduced(peer); })) {
+    const bool retry = call_on_unknown() || door_.retry_later();
+    look_around(retry ? retry_ms : -1);
+  }
+  starting_ = false;
+}
+
+// Both have seen each other: from then on each one's end is seen by the other.
+bool HostTransport::introduced(const HostPeer& peer) const {
+  if (peer.node == self_ || peer.ended) return true;
+  return peer.standing == Standing::present && door_.served(peer.node);
+}
+
+// Returns whether a call has to be repeated.
+bool HostTransport::call_on_unknown() {
+  bool repeat = false;
+  for (HostPeer& peer : peers_) {
+    if (peer.node == self_ || peer.standing != Standing::unknown) continue;
+    Connection connection = call_on(peer.card, self_);
+    repeat |= connection.outcome == Outcome::later;
+    if (connection.outcome == Outcome::later) continue;
+    peer.standing = Standing::called;
+    if (connection.outcome == Outcome::closed) {
+      end(peer, gone(peer, "nobody listens at its socket"));
+      continue;
+    }
+    peer.connection = std::move(connection.socket);
+    watcher_.add(peer.connection.number(), tag_of_peer(peer.place));
+    peer.process = watch_process(peer.card.process);
+    if (peer.process) watcher_.add(peer.process.number(), tag_of_peer(peer.place));
+  }
+  return repeat;
+}
+
+bool HostTransport::look_around(int timeout_ms) {
+  std::array<std::uint64_t, 64> tags;
+  const std::size_t count = watcher_.wait(tags, timeout_ms);
+  // The door goes first, also unasked: a caller that found no room is not readable.
+  bool happened = door_.serve();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tags[i] >= tag_peer) happened |= hear_from(peers_[tags[i] - tag_peer]);
+  }
+  if (starting_) return happened;
+  for (const auto& [peer, cause] : std::exchange(ended_, {})) end(*peer, cause);
+  return happened;
+}
+
+// The peer's connection or its pidfd is readable.
+bool HostTransport::hear_from(HostPeer& peer) {
+  bool happened = false;
+  while (peer.connection && !peer.ended) {
+    Answer answer = read_answer(peer.connection.number());
+    switch (answer.kind) {
+      case Answer::Kind::nothing:
+        // The connection outlives the process when a child of it holds on to the other end.
+        if (!is_readable(peer.process)) return happened;
+        end(peer, gone(peer, "its process has ended"));
+        break;
+      case Answer::Kind::welcome: meet(peer, std::move(answer.welcome)); break;
+      case Answer::Kind::goodbye: peer.said_goodbye = true; break;
+      case Answer::Kind::closed: end(peer, gone(peer, "its connection is closed")); break;
+      case Answer::Kind::bad: end(peer, fault(peer, "it sent a packet that is none of ours")); break;
+    }
+    happened = true;
+  }
+  return happened;
+}
+
+void HostTransport::meet(HostPeer& peer, Welcome welcome) {
+  if (peer.standing != Standing::called) {
+    end(peer, fault(peer, "it introduced itself twice"));
+    return;
+  }
+  const ControlLayout layout{static_cast<std::uint32_t>(peers_.size()), peer.card.ring_lines};
+  try {
+    peer.memory = std::make_unique<PeerMemory>(std::move(welcome.control), std::move(welcome.segment),
+                                               std::move(welcome.doorbell), layout, peer.card.segment_bytes);
+  } catch (const Error& error) {
+    end(peer, Error(error.code(), "node " + std::to_string(peer.node) + ": " + error.message()));
+    return;
+  }
+  peer.outbox = std::make_unique<Outbox>(*peer.memory, sink_, options_.direct);
+  peer.reader = RingReader(peer.memory->ring(place_), peer.card.ring_lines, &control_->consumed(peer.place));
+  peer.standing = Standing::present;
+}
+
+// The end of a peer, in good order or not. Until `start` has returned nobody is there to hear of it.
+void HostTransport::end(HostPeer& peer, const Error& cause) {
+  peer.ended = true;
+  unwatch(peer);
+  if (starting_) {
+    ended_.emplace_back(&peer, cause);
+    return;
+  }
+  // All that it wrote before the end is in its ring: nothing of a peer's last words is lost.
+  notice_senders();
+  while (receive(peer)) {
+  }
+  if (peer.standing == Standing::lost) return;
+  if (peer.said_goodbye) {
+    let_go(peer, Standing::left);
+    sink_.on_peer_left(peer.node);
+  } else {
+    sink_.on_peer_lost(peer.node, cause);
+  }
+}
+
+Error HostTransport::gone(const HostPeer& peer, const std::string& evidence) {
+  return {ErrorCode::peer_lost, "node " + std::to_string(peer.node) + " (process " +
+                                    std::to_string(peer.card.process) + " of this host) is gone: " + evidence};
+}
+
+Error HostTransport::fault(const HostPeer& peer, const std::string& what) {
+  return {ErrorCode::bad_input, "node " + std::to_string(peer.node) + " broke the protocol: " + what};
+}
+
+void HostTransport::disconnect(NodeId node) {
+  HostPeer& peer = peer_of(node);
+  if (peer.standing == Standing::lost) return;
+  let_go(peer, Standing::lost);
+  door_.dismiss(node);  // which tells it, if it lives
+}
+
+void HostTransport::let_go(HostPeer& peer, Standing standing) {
+  peer.standing = standing;
+  peer.ended = true;
+  unwatch(peer);
+  if (peer.outbox) peer.outbox->drop();
+  peer.waiting = false;
+  std::erase(waiting_, &peer);
+  for (const auto& [id, get] : std::exchange(peer.gets, {})) sink_.complete_later(get.completion, true);
+}
+
+void HostTransport::unwatch(HostPeer& peer) {
+  if (peer.connection) watcher_.remove(peer.connection.number());
+  if (peer.process) watcher_.remove(peer.process.number());
+  peer.connection.reset();
+  peer.process.reset();
+}
+
+bool HostTransport::arm() {
+  if (control_ == nullptr) return true;
+  SharedPage& shared = control_->shared();
+  // Old rings are taken off before arming: one that comes later belongs to this sleep.
+  eventfd_t ignored = 0;
+  eventfd_read(control_->doorbell(), &ignored);
+  shared.armed.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!anything_to_do()) return true;
+  shared.armed.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+void HostTransport::disarm() {
+  if (control_ != nullptr) control_->shared().armed.store(0, std::memory_order_relaxed);
+  look_around_.store(true, std::memory_order_relaxed);
+}
+
+void HostTransport::leave() {
+  door_.leave();
+  for (HostPeer& peer : peers_) {
+    if (peer.standing == Standing::present) let_go(peer, Standing::left);
+  }
+}
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/fabric/cluster/host/control.h"
+#include "stretto/fabric/cluster/host/host_peer.h"
+#include "stretto/fabric/cluster/host/introduction.h"
+#include "stretto/fabric/cluster/transport.h"
+#include "stretto/fabric/cluster/watcher.h"
+
+namespace stretto::fabric::cluster {
+
+struct HostOptions {
+  /// Lines of 64 bytes in the ring of one directed edge; see valid_ring_lines.
+  std::uint32_t ring_lines = 1024;
+  /// Whether peers' segments are touched in place. Off: `peer_pointer` is null and all bytes go through rings.
+  bool direct = true;
+};
+
+/// Peers of the same host, over rings and segments in shared memory of our own (DESIGN section 4, CONTRACTS 1, 2, 5).
+///
+/// Death is the kernel's word: the connection of a peer closed, or its process ended. A stopped peer is slow.
+class HostTransport final : public Transport {
+ public:
+  /// `segment` is shareable. Throws Error(invalid_argument), Error(out_of_resources).
+  HostTransport(NodeId self, Segment& segment, const HostOptions& options, TransportSink& sink);
+
+  std::vector<std::byte> address() override;
+  /// Waits until every peer and this node know each other, or the peer is dead.
+  void start(std::span<const NodeId> peers, AddressOf address_of) override;
+
+  void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
+  void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
+  std::byte* peer_pointer(NodeId peer, Offset offset) noexcept override;
+
+  bool progress() override;
+  int descriptor() const override { return watcher_.descriptor(); }
+  bool arm() override;
+  void disarm() override;
+
+  bool sees_death() const override { return true; }
+  void disconnect(NodeId peer) override;
+  bool flushed() const override { return waiting_.empty(); }
+  void leave() override;
+
+ private:
+  // Meeting the peers, and noticing their end (host_transport.cc).
+  std::vector<HostPeer> list_peers(std::span<const NodeId> peers, const AddressOf& address_of) const;
+  bool introduced(const HostPeer& peer) const;
+  bool call_on_unknown();
+  bool look_around(int timeout_ms);
+  bool hear_from(HostPeer& peer);
+  void meet(HostPeer& peer, Welcome welcome);
+  void end(HostPeer& peer, const Error& cause);
+  void let_go(HostPeer& peer, Standing standing);
+  void unwatch(HostPeer& peer);
+  static Error gone(const HostPeer& peer, const std::string& evidence);
+  static Error fault(const HostPeer& peer, const std::string& what);
+
+  // Moving data (host_transfer.cc).
+  HostPeer& peer_of(NodeId node) { return peers_[place_of_[node]]; }
+  Outbox& outbox_of(HostPeer& peer);
+  void note_waiting(HostPeer& peer);
+  bool notice_senders();
+  bool senders_unnoticed() const noexcept;
+  bool receive(HostPeer& peer);
+  void handle(HostPeer& peer, const LineHead& head);
+  void handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
+  void handle_get_request(HostPeer& peer, ConstByteSpan header);
+  void handle_get_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
+  bool drain_waiting();
+  bool anything_to_do();
+
+  NodeId self_;
+  Segment& segment_;
+  HostOptions options_;
+  TransportSink& sink_;
+  Secret secret_;
+  Watcher watcher_;
+  Door door_;
+
+  std::unique_ptr<Control> control_;  // from `start` on
+  std::uint32_t place_ = 0;           // this node's own, among the nodes of the host by rank
+  std::vector<HostPeer> peers_;       // by place; this node's own entry is unused
+  std::vector<std::uint32_t> place_of_;
+  std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
+  std::vector<HostPeer*> receiving_;
+  std::vector<HostPeer*> waiting_;  // whose outboxes are not empty
+  std::uint64_t next_get_ = 0;
+  std::uint32_t passes_ = 0;
+  bool starting_ = true;
+  bool progressing_ = false;
+  std::vector<std::pair<HostPeer*, Error>> ended_;  // during `start`; reported by the first progress
+  std::atomic<bool> look_around_{true};
+  alignas(64) std::array<std::byte, max_message_bytes> buffer_;  // a message while it is handled
+};
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <variant>
+#include <vector>
+
+#include "stretto/fabric/cluster/host/control.h"
+#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/transport.h"
+
+namespace stretto::fabric::cluster {
+
+/// What leaves for one peer of the host: its ring, and a queue of what found no room or is too much for one go.
+///
+/// Large copies go in pieces of at most `copy_piece_bytes` a step, so that no step keeps the node's baton long. Owned
+/// by the HostTransport; used under the node's baton. Steps never block; the queue is bounded by memory alone.
+class Outbox {
+ public:
+  static constexpr std::size_t copy_piece_bytes = 64 * 1024;
+  static constexpr std::size_t message_piece_bytes = 8 * 1024;
+
+  /// `direct`: puts and gets copy to and from the peer's segment, as far as that is backed by memory; otherwise, and
+  /// beyond, their bytes go through rings, and the peer judges the range.
+  Outbox(PeerMemory& peer, TransportSink& sink, bool direct) noexcept : peer_(peer), sink_(sink), direct_(direct) {}
+
+  /// Where the edge begins: called once, before anything else.
+  void open(RingWriter writer) { writer_ = std::move(writer); }
+
+  void send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
+  void put(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
+  /// Copies from the peer's segment if that is possible; returns false when the bytes must be asked for.
+  bool get(Offset source, ByteSpan destination, Completion* completion);
+  /// Answers a get of the peer: `source` is in this node's segment.
+  void reply(std::uint64_t id, ConstByteSpan source);
+
+  bool empty() const noexcept { return queue_.empty(); }
+  /// Moves some of what waits; returns whether anything moved.
+  bool advance();
+  /// Whether `advance` would move anything.
+  bool can_advance() noexcept;
+  /// Forgets what waits; completions fire with `lost`.
+  void drop();
+
+ private:
+  struct Message {
+    std::uint8_t kind;
+    std::size_t header_bytes;
+    std::vector<std::byte> bytes;
+  };
+  struct Put {
+    Offset target;
+    ConstByteSpan source;
+    std::byte* place;  // in the peer's segment, or null: through the ring
+    std::uint64_t at;
+    Notification notification;
+    Completion* completion;
+  };
+  struct Get {
+    ByteSpan destination;
+    const std::byte* place;
+    std::uint64_t at;
+    Completion* completion;
+  };
+  struct Reply {
+    std::uint64_t id;
+    ConstByteSpan source;
+    std::uint64_t at;
+  };
+  using Job = std::variant<Message, Put, Get, Reply>;
+
+  // How far a step brought a job.
+  enum class Step : std::uint8_t { blocked, moved, finished };
+
+  bool write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
+  void start(Job job);
+  Step step(Message& message);
+  Step step(Put& put);
+  Step step(Get& get);
+  Step step(Reply& reply);
+  void complete(Completion* completion, bool lost);
+  static std::uint32_t lines_needed(const Job& job) noexcept;
+
+  PeerMemory& peer_;
+  TransportSink& sink_;
+  bool direct_;
+  RingWriter writer_;
+  std::deque<Job> queue_;
+};
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/fabric/cluster/host/ring_line.h"
+
+namespace stretto::fabric::cluster {
+
+/// How many lines of a ring its reader is done with. In the reader's memory, written by the reader alone.
+struct alignas(64) ConsumedCounter {
+  std::atomic<std::uint64_t> lines{0};
+};
+
+inline constexpr std::uint32_t least_ring_lines = 512;
+inline constexpr std::uint32_t most_ring_lines = 1U << 20U;
+/// Whether a ring may have so many lines: a power of two that leaves room for the largest message at all times.
+constexpr bool valid_ring_lines(std::uint64_t lines) noexcept {
+  return std::has_single_bit(lines) && lines >= least_ring_lines && lines <= most_ring_lines;
+}
+/// A reader gives lines back in batches of this many, so that a small message costs no second cache line. What a reader
+/// that found its ring empty has not given back yet never keeps a writer waiting.
+constexpr std::uint32_t credit_batch(std::uint32_t ring_lines) noexcept { return ring_lines / 8; }
+static_assert(least_ring_lines - credit_batch(least_ring_lines) > max_message_lines);
+
+/// The sending end of one directed edge. Its lines are in memory that only this node writes.
+class RingWriter {
+ public:
+  RingWriter() = default;
+  /// REQUIRES: valid_ring_lines(line_count); `lines` holds so many, all zero; `consumed` is the reader's counter.
+  RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed);
+
+  /// Writes one message, whole, or returns false when there is no room for it yet.
+  /// REQUIRES: the sizes are within the limits of message.h.
+  bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
+
+  /// Whether a message of `lines` lines would be written now.
+  bool has_room(std::uint32_t lines) noexcept;
+
+ private:
+  bool was_overwritten(std::uint64_t position) const noexcept;
+  void mark(std::uint64_t first, std::uint64_t end, bool overwritten) noexcept;
+  void copy_tail(std::uint64_t position, ConstByteSpan bytes) noexcept;
+  void write_long(const LineHead& head, ConstByteSpan header, ConstByteSpan payload) noexcept;
+
+  RingLine* lines_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t limit_ = 0;  // lines below this position are free, as far as we have looked
+  const ConsumedCounter* consumed_ = nullptr;
+  // One bit a line: whether its word holds a message's bytes, which could look like a word when it becomes a first line.
+  std::vector<std::uint64_t> overwritten_;
+};
+
+/// The receiving end. Reads each word once, judges it, and copies the message before anyone looks at its bytes.
+class RingReader {
+ public:
+  RingReader() = default;
+  /// REQUIRES: valid_ring_lines(line_count); `lines` is readable memory of so many.
+  RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed) noexcept;
+
+  /// Whether `take` would return something else than `empty`.
+  bool ready() const noexcept {
+    const std::uint64_t word = lines_[position_ & mask_].word.load(std::memory_order_relaxed);
+    return holds_sequence(word, position_);
+  }
+
+  /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
+  /// REQUIRES: buffer holds max_message_bytes bytes.
+  DecodedLine take(std::byte* buffer) noexcept;
+
+  /// Gives lines back in batches; returns whether it did, so that a waiting writer may have to be woken.
+  bool give_back() noexcept;
+
+ private:
+  const RingLine* lines_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t position_ = 0;
+  std::uint64_t given_back_ = 0;
+  ConsumedCounter* consumed_ = nullptr;
+};
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "stretto/fabric/cluster/host/ring.h"
+
+namespace stretto::fabric::cluster {
+
+/// What a fuzzer calls: reads a ring whose memory a peer filled with `bytes`, as long as it yields messages. Aborts when
+/// the reader says anything that its callers must not hear; reads out of bounds are the sanitizer's to see.
+/// Returns how many messages it took for good ones.
+inline int fuzz_ring_reader(ConstByteSpan bytes) {
+  std::vector<RingLine> lines(least_ring_lines);
+  if (!bytes.empty()) {
+    std::memcpy(static_cast<void*>(lines.data()), bytes.data(),
+                std::min(bytes.size(), lines.size() * sizeof(RingLine)));
+  }
+  ConsumedCounter consumed;
+  RingReader reader(lines.data(), least_ring_lines, &consumed);
+  std::vector<std::byte> buffer(max_message_bytes);
+  int messages = 0;
+  // No line can be a message twice, since its position has moved on.
+  for (;; ++messages) {
+    if (messages > static_cast<int>(lines.size())) std::abort();
+    const bool ready = reader.ready();
+    const DecodedLine line = reader.take(buffer.data());
+    if (ready != (line.state != LineState::empty)) std::abort();
+    if (line.state != LineState::message) return messages;
+    if (line.head.kind == 0 || line.head.kind >= end_of_kinds || line.head.header_bytes > max_header_bytes ||
+        line.head.bytes() > max_message_bytes || line.head.lines() > max_message_lines) {
+      std::abort();
+    }
+    reader.give_back();
+  }
+}
+
+}  // namespace stretto::fabric::cluster

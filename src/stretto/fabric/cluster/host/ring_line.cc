@@ -1,0 +1,44 @@
+#include "stretto/fabric/cluster/host/ring_line.h"
+
+#include "stretto/fabric/fabric.h"
+
+namespace stretto::fabric::cluster {
+
+namespace {
+
+struct Sizes {
+  std::size_t header;
+  bool payload;
+};
+
+// What a kind of the transport's own must look like.
+constexpr Sizes sizes_of(OwnKind kind) noexcept {
+  switch (kind) {
+    case OwnKind::notification: return {sizeof(Notification), false};
+    case OwnKind::put_piece: return {sizeof(PutPieceHeader), true};
+    case OwnKind::get_request: return {sizeof(GetRequestHeader), false};
+    case OwnKind::get_piece: return {sizeof(GetPieceHeader), true};
+  }
+  return {0, false};
+}
+
+constexpr DecodedLine bad(std::string_view fault) noexcept { return {LineState::bad, {}, fault}; }
+
+}  // namespace
+
+DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept {
+  if (!holds_sequence(word, position)) return {};
+  const LineHead head{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
+                      static_cast<std::uint16_t>(word >> 48U)};
+  if (head.kind == 0 || head.kind >= end_of_kinds) return bad("its kind is unknown");
+  if (head.header_bytes > max_header_bytes) return bad("its header is too long");
+  if (head.bytes() > max_message_bytes) return bad("it is too long");
+  if (head.kind >= first_own_kind) {
+    const Sizes sizes = sizes_of(static_cast<OwnKind>(head.kind));
+    if (head.header_bytes != sizes.header) return bad("its header has the wrong length");
+    if (head.payload_bytes != 0 && !sizes.payload) return bad("it has a payload where none belongs");
+  }
+  return {LineState::message, head, {}};
+}
+
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/fabric/message.h"
+
+namespace stretto::fabric::cluster {
+
+/// One cache line of a ring. A message begins in a line of its own: up to `inline_bytes` bytes of it and, stored last,
+/// the *word* that says what it is; the rest follows in whole lines.
+struct alignas(64) RingLine {
+  static constexpr std::size_t inline_bytes = 56;
+
+  std::byte bytes[inline_bytes];
+  std::atomic<std::uint64_t> word;
+};
+static_assert(sizeof(RingLine) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Kinds below this are message types; those from here on are the transport's own.
+inline constexpr std::uint8_t first_own_kind = message_types;
+
+/// What a ring carries beside messages.
+enum class OwnKind : std::uint8_t {
+  notification = first_own_kind,  ///< header: a Notification; its put is in place already
+  put_piece,                      ///< header: PutPieceHeader; payload: the bytes
+  get_request,                    ///< header: GetRequestHeader
+  get_piece,                      ///< header: GetPieceHeader; payload: the bytes
+};
+inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::get_piece) + 1;
+
+/// What the word of a message's first line says.
+struct LineHead {
+  std::uint8_t kind = 0;
+  std::uint16_t header_bytes = 0;
+  std::uint16_t payload_bytes = 0;
+
+  std::size_t bytes() const noexcept { return std::size_t{header_bytes} + payload_bytes; }
+  /// How many lines the message takes.
+  std::uint32_t lines() const noexcept {
+    const std::size_t total = bytes();
+    if (total <= RingLine::inline_bytes) return 1;
+    return static_cast<std::uint32_t>(1 + (total - RingLine::inline_bytes + sizeof(RingLine) - 1) / sizeof(RingLine));
+  }
+
+  friend bool operator==(const LineHead&, const LineHead&) = default;
+};
+
+/// The most lines that one message takes.
+inline constexpr std::uint32_t max_message_lines =
+    1 + (max_message_bytes - RingLine::inline_bytes + sizeof(RingLine) - 1) / sizeof(RingLine);
+
+/// `position` is how many lines of the ring were written before this one, since its start. Its low bits, plus one so
+/// that fresh memory matches nothing soon, tell this lap's word from the last one's.
+constexpr std::uint64_t sequence_of(std::uint64_t position) noexcept { return (position + 1) & 0xffffffU; }
+
+/// Whether `word` was written as the first line of a message at `position`. An all-zero line never was.
+constexpr bool holds_sequence(std::uint64_t word, std::uint64_t position) noexcept {
+  return (word & 0xffffffU) == sequence_of(position) && word != 0;
+}
+
+constexpr std::uint64_t encode_word(const LineHead& head, std::uint64_t position) noexcept {
+  return sequence_of(position) | std::uint64_t{head.kind} << 24U | std::uint64_t{head.header_bytes} << 32U |
+         std::uint64_t{head.payload_bytes} << 48U;
+}
+
+enum class LineState : std::uint8_t { empty, message, bad };
+
+struct DecodedLine {
+  LineState state = LineState::empty;
+  LineHead head;           ///< valid when state is `message`
+  std::string_view fault;  ///< why the line is bad
+};
+
+/// Judges a word that was read, once, from memory that a peer writes: a pure function of any two numbers. What it calls
+/// a message obeys every limit that the reader's copying relies on.
+DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept;
+
+// The headers of the transport's own kinds. Every field is a peer's word.
+struct PutPieceHeader {
+  std::uint64_t target;  ///< of the whole put
+  std::uint64_t bytes;   ///< of the whole put
+  std::uint64_t at;      ///< where in it this piece starts
+  std::uint64_t notification;
+};
+struct GetRequestHeader {
+  std::uint64_t source;
+  std::uint64_t bytes;
+  std::uint64_t id;
+};
+struct GetPieceHeader {
+  std::uint64_t id;
+  std::uint64_t at;
+};
+
+}  // namespace stretto::fabric::cluster

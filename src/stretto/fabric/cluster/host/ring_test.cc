@@ -1,0 +1,173 @@
+#include "stretto/fabric/cluster/host/ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "stretto/base/random.h"
+#include "stretto/fabric/cluster/host/ring_fuzz.h"
+
+namespace stretto::fabric::cluster {
+namespace {
+
+constexpr std::uint8_t kind = static_cast<std::uint8_t>(MessageType::test);
+
+struct Ring {
+  std::vector<RingLine> lines = std::vector<RingLine>(least_ring_lines);
+  ConsumedCounter consumed;
+  RingWriter writer{lines.data(), least_ring_lines, &consumed};
+  RingReader reader{lines.data(), least_ring_lines, &consumed};
+  std::vector<std::byte> buffer = std::vector<std::byte>(max_message_bytes);
+};
+
+std::vector<std::byte> random_bytes(Random& random, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+// Sizes around the limits of lines, and some large ones.
+std::size_t random_size(Random& random) {
+  switch (random.below(4)) {
+    case 0: return random.below(57);
+    case 1: return random.below(300);
+    case 2: return 56 + 64 * random.below(20);
+    default: return random.below(max_message_bytes - max_header_bytes + 1);
+  }
+}
+
+TEST(Ring, EveryMessageArrivesOnceAndWhole) {
+  Random random(3);
+  Ring ring;
+  std::deque<std::vector<std::byte>> sent;
+  std::uint64_t written = 0;
+  std::uint64_t read = 0;
+  std::uint64_t refused = 0;
+  while (read < 20'000) {
+    if (random.below(3) != 0) {
+      const std::vector<std::byte> header = random_bytes(random, random.below(max_header_bytes + 1));
+      const std::vector<std::byte> payload = random_bytes(random, random_size(random));
+      if (ring.writer.try_write(kind, header, payload)) {
+        ++written;
+        sent.push_back(header);
+        sent.back().insert(sent.back().end(), payload.begin(), payload.end());
+      } else {
+        ++refused;
+      }
+    } else {
+      const DecodedLine line = ring.reader.take(ring.buffer.data());
+      if (line.state == LineState::empty) {
+        ASSERT_TRUE(sent.empty());
+        continue;
+      }
+      ASSERT_EQ(line.state, LineState::message) << line.fault;
+      ASSERT_FALSE(sent.empty());
+      ASSERT_EQ(line.head.bytes(), sent.front().size());
+      ASSERT_EQ(std::memcmp(ring.buffer.data(), sent.front().data(), sent.front().size()), 0);
+      sent.pop_front();
+      ring.reader.give_back();
+      ++read;
+    }
+  }
+  EXPECT_EQ(written, read + sent.size());
+  EXPECT_GT(refused, 100U) << "the ring was never full, so this test tested little";
+}
+
+TEST(Ring, AnEmptyRingHasRoomForTheLargestMessage) {
+  Random random(4);
+  Ring ring;
+  const std::vector<std::byte> largest(max_message_bytes);
+  for (int i = 0; i < 1000; ++i) {
+    const std::size_t size = random.below(200);
+    ASSERT_TRUE(ring.writer.try_write(kind, {}, ConstByteSpan(largest).first(size)));
+    ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::message);
+    ring.reader.give_back();
+    ASSERT_TRUE(ring.writer.has_room(max_message_lines)) << "after message " << i;
+  }
+}
+
+// Payloads made of what looks like the first line of a message at each coming position.
+TEST(Ring, DataThatLooksLikeAMessageIsNone) {
+  Ring ring;
+  std::uint64_t position = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::byte> forged(56 + 64 * 100);
+    const std::uint64_t lap = position / least_ring_lines;
+    for (std::uint64_t line = 1; line <= 100; ++line) {
+      // What this very line would hold if a message started there on the next lap.
+      const std::uint64_t at = position + line;
+      const std::uint64_t word = encode_word({kind, 1, 1}, at + least_ring_lines);
+      std::memcpy(forged.data() + line * 64 - 8 + 56, &word, sizeof(word));
+    }
+    ASSERT_TRUE(ring.writer.try_write(kind, {}, forged)) << lap;
+    ASSERT_EQ(ring.reader.take(ring.buffer.data()).head.payload_bytes, forged.size());
+    ring.reader.give_back();
+    position += 101;
+    for (int small = 0; small < i % 7; ++small, ++position) {
+      ASSERT_FALSE(ring.reader.ready()) << "at position " << position;
+      ASSERT_TRUE(ring.writer.try_write(kind, {}, bytes_of(small)));
+      ASSERT_EQ(ring.reader.take(ring.buffer.data()).head.payload_bytes, sizeof(small));
+      ring.reader.give_back();
+    }
+    ASSERT_FALSE(ring.reader.ready());
+  }
+}
+
+TEST(Ring, NoWordOfAPeerMakesTheWriterLeaveTheRing) {
+  Ring ring;
+  const std::vector<std::byte> payload(1000);
+  for (const std::uint64_t lie : {~std::uint64_t{0}, std::uint64_t{1} << 63U, std::uint64_t{12345}}) {
+    ring.consumed.lines.store(lie);
+    for (int i = 0; i < 1000; ++i) ring.writer.try_write(kind, {}, payload);  // the sanitizer watches
+  }
+}
+
+TEST(Ring, CorruptedMemoryIsRefusedOrHarmless) {
+  Random random(5);
+  int good = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Ring ring;
+    while (ring.writer.try_write(kind, random_bytes(random, 8), random_bytes(random, random_size(random)))) {
+    }
+    std::vector<std::byte> memory(least_ring_lines * sizeof(RingLine));
+    std::memcpy(memory.data(), ring.lines.data(), memory.size());
+    for (std::uint64_t flips = 1 + random.below(64); flips > 0; --flips) {
+      memory[random.below(i % 2 == 0 ? 64 : memory.size())] ^= static_cast<std::byte>(1U << random.below(8));
+    }
+    good += fuzz_ring_reader(memory);
+  }
+  EXPECT_GT(good, 0);
+  for (int i = 0; i < 3000; ++i) fuzz_ring_reader(random_bytes(random, random.below(1 << 15)));
+}
+
+TEST(Ring, TwoThreadsPassAllMessagesInOrderOfTheRing) {
+  Ring ring;
+  constexpr std::uint64_t count = 200'000;
+  std::thread writer([&] {
+    Random random(6);
+    std::vector<std::byte> payload(2000);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(payload.data(), &i, sizeof(i));
+      const std::size_t size = 8 + random.below(i % 16 == 0 ? 1900 : 60);
+      while (!ring.writer.try_write(kind, {}, ConstByteSpan(payload).first(size))) std::this_thread::yield();
+    }
+  });
+  for (std::uint64_t i = 0; i < count;) {
+    const DecodedLine line = ring.reader.take(ring.buffer.data());
+    if (line.state == LineState::empty) {
+      std::this_thread::yield();
+      continue;
+    }
+    EXPECT_EQ(line.state, LineState::message);
+    std::uint64_t value = 0;
+    std::memcpy(&value, ring.buffer.data(), sizeof(value));
+    EXPECT_EQ(value, i++);
+    ring.reader.give_back();
+  }
+  writer.join();
+}
+
+}  // namespace
+}  // namespace stretto::fabric::cluster

@@ -1,0 +1,53 @@
+#include "stretto/fabric/cluster/ucx/address.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "stretto/base/error.h"
+
+namespace stretto::fabric::cluster::ucx {
+namespace {
+
+constexpr std::array<std::byte, 8> magic = {std::byte{'s'}, std::byte{'t'}, std::byte{'r'}, std::byte{'u'},
+                                            std::byte{'c'}, std::byte{'x'}, std::byte{0},   std::byte{1}};
+
+}  // namespace
+
+std::vector<std::byte> encode_address(const Address& address) {
+  std::vector<std::byte> bytes(magic.begin(), magic.end());
+  bytes.insert(bytes.end(), address.nonce.begin(), address.nonce.end());
+  bytes.insert(bytes.end(), address.worker.begin(), address.worker.end());
+  return bytes;
+}
+
+Address decode_address(ConstByteSpan published) {
+  constexpr std::size_t fixed = magic.size() + sizeof(Nonce);
+  if (published.size() <= fixed || !std::equal(magic.begin(), magic.end(), published.begin())) {
+    throw Error(ErrorCode::bad_input, "what a node published as its UCX address (" + std::to_string(published.size()) +
+                                          " bytes) is none; run the same build of Stretto on all hosts");
+  }
+  Address address;
+  std::copy_n(published.begin() + magic.size(), sizeof(Nonce), address.nonce.begin());
+  address.worker.assign(published.begin() + fixed, published.end());
+  return address;
+}
+
+Nonce random_nonce() {
+  Nonce nonce;
+  ssize_t got = 0;
+  do {
+    got = getrandom(nonce.data(), nonce.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  // Up to 256 bytes are never given in part.
+  if (got != static_cast<ssize_t>(nonce.size())) {
+    throw Error(ErrorCode::io, "no random numbers from the kernel: " + std::generic_category().message(errno));
+  }
+  return nonce;
+}
+
+}  // namespace stretto::fabric::cluster::ucx

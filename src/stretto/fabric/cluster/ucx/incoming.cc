@@ -1,0 +1,77 @@
+#include "stretto/fabric/cluster/ucx/incoming.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "stretto/base/error.h"
+
+namespace stretto::fabric::cluster::ucx {
+namespace {
+
+void copy(ConstByteSpan from, ByteSpan to) noexcept {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+}  // namespace
+
+void Incoming::put_piece(const PutPiece& piece, ConstByteSpan data) {
+  const std::optional<ByteSpan> window = sink_.window(peer_, piece.target + piece.at, data.size());
+  if (!window) return;  // and the peer is lost
+  copy(data, *window);
+  if (is_last(piece, data.size())) sink_.on_notification(peer_, piece.notification);
+}
+
+bool Incoming::is_last(const PutPiece& piece, std::uint64_t bytes) {
+  if (bytes == piece.bytes) return true;
+  auto open = puts_.find(piece.id);
+  if (open == puts_.end()) {
+    if (puts_.size() == max_open_puts) {
+      throw Error(ErrorCode::bad_input, std::to_string(max_open_puts) + " puts were begun and not finished");
+    }
+    open = puts_.emplace(piece.id, OpenPut{piece, piece.bytes}).first;
+  }
+  PutPiece expected = open->second.first;
+  expected.at = piece.at;
+  if (piece != expected) throw Error(ErrorCode::bad_input, "the pieces of a put contradict each other");
+  if (bytes > open->second.missing) throw Error(ErrorCode::bad_input, "a put has more pieces than bytes");
+  open->second.missing -= bytes;
+  if (open->second.missing != 0) return false;
+  puts_.erase(open);
+  return true;
+}
+
+GetRequest Incoming::get(Offset source, ByteSpan destination, Completion* completion) {
+  const std::uint64_t id = next_get_++;
+  gets_.emplace(id, OpenGet{destination, completion, destination.size()});
+  return {id, source, destination.size()};
+}
+
+void Incoming::get_piece(const GetPiece& piece, ConstByteSpan data) {
+  const auto open = gets_.find(piece.id);
+  if (open == gets_.end()) throw Error(ErrorCode::bad_input, "an answer to a get that is not outstanding");
+  OpenGet& get = open->second;
+  if (piece.at > get.destination.size() || data.size() > get.destination.size() - piece.at ||
+      data.size() > get.missing || (data.empty() && get.missing != 0)) {
+    throw Error(ErrorCode::bad_input, "an answer to a get has other bytes than were asked for");
+  }
+  copy(data, get.destination.subspan(piece.at));
+  get.missing -= data.size();
+  if (get.missing != 0) return;
+  Completion* const completion = get.completion;
+  gets_.erase(open);
+  sink_.complete_later(completion, false);
+}
+
+void Incoming::drop() {
+  puts_.clear();
+  for (const auto& [id, get] : std::exchange(gets_, {})) sink_.complete_later(get.completion, true);
+}
+
+void Incoming::abandon() {
+  puts_.clear();
+  gets_.clear();
+}
+
+}  // namespace stretto::fabric::cluster::ucx

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace stretto::fabric {
+
+/// A piece of work for whoever holds a node's baton. Intrusive; `run` owns the item from then on.
+struct Item {
+  using Run = void (*)(Item*) noexcept;
+
+  explicit Item(Run run_function) noexcept : run(run_function) {}
+
+  Item* next = nullptr;
+  Run run;
+};
+
+class Context;
+
+/// Takes over contexts whose work outgrew what a passing thread may be asked to do.
+class Overflow {
+ public:
+  virtual ~Overflow() = default;
+  /// Sees to it that another thread serves `context` soon. Any thread, also under batons.
+  virtual void hand_over(Context& context) noexcept = 0;
+};
+
+/// A node's *baton* (a try-lock) and its inbox for many producers (CONTRACTS 4).
+///
+/// All fabric, subscription and executor state of a node is touched only by the holder of its baton, so those
+/// state machines need no atomics. Any thread posts; whoever finds the baton free drains. No user code runs
+/// under a baton. A thread that is already serving some context serves others after it, never inside it, so
+/// that a chain of nodes in one process needs no stack.
+class Context {
+ public:
+  /// `overflow` outlives the context; null (deterministic simulation) means that posts are always served at once.
+  explicit Context(Overflow* overflow) noexcept : overflow_(overflow) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
+  void post(Item* item) noexcept;
+
+  /// Drains what is there if the baton is free. Any thread. Returns whether any item ran.
+  bool serve() noexcept;
+
+  /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be.
+  /// REQUIRES: the calling thread serves no context.
+  void enter(void (*function)(void*), void* argument);
+
+  template <class F>
+  void enter(F&& function) {
+    enter([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+  }
+
+  /// Adds a source of work that is polled under the baton each time that the context is served (a fabric's
+  /// progress entry). Set once, before other threads know of the context.
+  void set_poll(bool (*poll)(void*), void* argument) noexcept {
+    poll_ = poll;
+    poll_argument_ = argument;
+  }
+
+  /// Says how much of the budget the running item used beyond its own unit: one unit is about a small message.
+  /// REQUIRES: called by an item under the baton.
+  void spend(std::uint32_t units) noexcept { spent_ += units; }
+
+  /// Whether this thread is serving some context, so that it must not wait for a baton.
+  static bool serving() noexcept;
+
+ private:
+  friend class ServeList;
+
+  bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_seq_cst); }
+  void unlock() noexcept { locked_.store(false, std::memory_order_seq_cst); }
+  bool has_work() const noexcept {
+    return leftover_.load(std::memory_order_seq_cst) != nullptr || inbox_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  bool drain(std::uint32_t budget) noexcept;
+  void take_inbox() noexcept;
+
+  static constexpr std::uint32_t budget_of_passing_thread = 512;
+
+  alignas(64) std::atomic<Item*> inbox_{nullptr};  // newest first
+  alignas(64) std::atomic<bool> locked_{false};
+  // Written by the baton's holder; read by those who ask whether to look again.
+  std::atomic<Item*> leftover_{nullptr};  // oldest first
+  Item* leftover_last_ = nullptr;
+  std::uint32_t spent_ = 0;
+  bool (*poll_)(void*) = nullptr;
+  void* poll_argument_ = nullptr;
+  Overflow* overflow_;
+};
+
+}  // namespace stretto::fabric

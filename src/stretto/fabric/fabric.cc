@@ -1,0 +1,62 @@
+#include "stretto/fabric/fabric.h"
+
+#include <utility>
+
+namespace stretto::fabric {
+
+Endpoint::Endpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment)
+    : self_(self),
+      size_(size),
+      context_(context),
+      segment_(std::move(segment)),
+      handlers_(message_types, nullptr),
+      lost_(size, false) {}
+
+void Endpoint::set_handler(MessageType type, MessageHandler& handler) {
+  handlers_[static_cast<std::size_t>(type)] = &handler;
+}
+
+void Endpoint::add_observer(EndpointObserver& observer) { observers_.push_back(&observer); }
+
+void Endpoint::lose(NodeId peer, const Error& cause) {
+  if (lost_[peer]) return;
+  lost_[peer] = true;
+  disconnect(peer);
+  for (EndpointObserver* const observer : observers_) observer->on_peer_lost(peer, cause);
+}
+
+void Endpoint::deliver(const Message& message) {
+  if (lost_[message.from]) return;
+  const auto index = static_cast<std::size_t>(message.type);
+  try {
+    if (index >= message_types || handlers_[index] == nullptr) {
+      throw Error(ErrorCode::bad_input, "message of unknown type " + std::to_string(index) + " from node " +
+                                            std::to_string(message.from));
+    }
+    handlers_[index]->on_message(message);
+  } catch (const Error& error) {
+    lose(message.from, error);
+  }
+}
+
+void Endpoint::notify(NodeId from, Notification notification) {
+  if (lost_[from]) return;
+  for (EndpointObserver* const observer : observers_) observer->on_notification(from, notification);
+}
+
+void Endpoint::check_peer(NodeId peer) const {
+  if (peer < size_) return;
+  throw Error(ErrorCode::invalid_argument, "node " + std::to_string(peer) + " does not exist: the job has " +
+                                               std::to_string(size_) + " nodes, numbered from 0");
+}
+
+void Endpoint::check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
+  check_peer(to);
+  if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
+  throw Error(ErrorCode::invalid_argument,
+              "a message with a header of " + std::to_string(header.size()) + " bytes and a payload of " +
+                  std::to_string(payload.size()) + " is too large: at most " + std::to_string(max_header_bytes) +
+                  " and together " + std::to_string(max_message_bytes) + "; move more with put or get");
+}
+
+}  // namespace stretto::fabric

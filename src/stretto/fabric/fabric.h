@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/base/ids.h"
+#include "stretto/fabric/context.h"
+#include "stretto/fabric/message.h"
+#include "stretto/fabric/segment.h"
+
+namespace stretto::fabric {
+
+/// A position in some node's segment.
+using Offset = std::uint64_t;
+
+/// Travels with a put and is handed to the target after the bytes are in place. The value means what the layer
+/// above wants it to mean.
+using Notification = std::uint64_t;
+
+/// What the layer above hears from its endpoint. Called under the node's baton; must not block.
+class MessageHandler {
+ public:
+  virtual ~MessageHandler() = default;
+  /// Throws Error(bad_input) for a message that the protocol does not allow: the endpoint then closes the
+  /// connection to its sender, which all layers see as `on_peer_lost` with that error as the cause.
+  virtual void on_message(const Message& message) = 0;
+};
+
+class EndpointObserver {
+ public:
+  virtual ~EndpointObserver() = default;
+  virtual void on_notification(NodeId from, Notification notification) = 0;
+  /// Once per peer. After it nothing from that peer arrives, and nothing is sent to it.
+  virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
+};
+
+/// Fires when a put's source may be reused or a get's destination is filled; `lost` when the peer died first.
+/// Called under the issuing node's baton.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void complete(bool lost) noexcept = 0;
+};
+
+/// One node's door to the others (DESIGN section 4): reliable, *unordered*, at most once, until a peer is
+/// declared lost. A notification implies its own put, nothing else.
+///
+/// Owned by a Fabric. Every call is made under the node's baton (`context()`) unless it says "any thread".
+/// Operations towards a lost peer are dropped; a Completion given with them fires with `lost` set.
+class Endpoint {
+ public:
+  Endpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment);
+  virtual ~Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  NodeId self() const noexcept { return self_; }          ///< any thread
+  std::uint32_t size() const noexcept { return size_; }   ///< nodes of the job; any thread
+  Context& context() noexcept { return context_; }        ///< any thread
+  Segment& segment() noexcept { return *segment_; }       ///< any thread
+  bool lost(NodeId peer) const { return lost_[peer]; }
+
+  /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
+  void set_handler(MessageType type, MessageHandler& handler);
+  void add_observer(EndpointObserver& observer);
+
+  /// An active message; header and payload are copied before the call returns. A node may send to itself.
+  /// REQUIRES: header.size() <= max_header_bytes, header.size() + payload.size() <= max_message_bytes.
+  virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
+
+  /// Copies `source` to `target` in the segment of `to`, then notifies it. Bounds are checked by the target.
+  /// `completion` (may be null) fires when `source` may be reused.
+  virtual void put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                   Completion* completion) = 0;
+
+  /// Copies `destination.size()` bytes from `source` in the segment of `from`; `completion` fires when they are
+  /// there. REQUIRES: completion is not null.
+  virtual void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) = 0;
+
+  /// Where `offset` of a peer's segment is mapped in this address space, or null where it is not. Any thread.
+  virtual std::byte* peer_pointer(NodeId peer, Offset offset) = 0;
+
+  /// Makes progress; returns whether anything happened.
+  virtual bool progress() = 0;
+
+  /// For a thread that wants to sleep: a descriptor that becomes readable when there may be something to do, or
+  /// -1 where other threads of this process do all the work (`local`, `sim`). Any thread.
+  virtual int descriptor() const { return -1; }
+  /// Arms the descriptor. Returns false when there is something to do already: do not sleep. Any thread.
+  virtual bool arm() { return true; }
+  virtual void disarm() {}
+
+  /// Declares a peer lost: closes the connection and tells the observers once.
+  void lose(NodeId peer, const Error& cause);
+
+ protected:
+  /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
+  void deliver(const Message& message);
+  void notify(NodeId from, Notification notification);
+  /// Throws Error(invalid_argument) for what no fabric accepts.
+  void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const;
+  void check_peer(NodeId peer) const;
+  /// Closes the connection to a peer that is being declared lost.
+  virtual void disconnect(NodeId /*peer*/) {}
+
+ private:
+  NodeId self_;
+  std::uint32_t size_;
+  Context& context_;
+  std::unique_ptr<Segment> segment_;
+  std::vector<MessageHandler*> handlers_;
+  std::vector<EndpointObserver*> observers_;
+  std::vector<bool> lost_;
+};
+
+/// The nodes of a job that live in this process, with what connects them to all others.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+  /// "local", "sim" or "cluster".
+  virtual std::string_view name() const = 0;
+  /// The nodes of this process, in order of their ids. Valid as long as the fabric.
+  virtual std::span<Endpoint* const> endpoints() = 0;
+  /// Number of nodes of the whole job.
+  virtual std::uint32_t size() const = 0;
+  /// The host that a node lives on: nodes with equal strings share memory. Any thread.
+  virtual std::string host_of(NodeId node) const = 0;
+  /// Leaves the job in good order. After it no endpoint is used.
+  virtual void close() {}
+};
+
+}  // namespace stretto::fabric

@@ -1,0 +1,221 @@
+#include "stretto/fabric/local/in_process_endpoint.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "stretto/base/arena.h"
+
+namespace stretto::fabric {
+
+// Header and payload follow the parcel in its block.
+struct InProcessEndpoint::MessageParcel : Parcel {
+  MessageParcel(InProcessEndpoint& sender, InProcessEndpoint& target, MessageType message_type, ConstByteSpan header,
+                ConstByteSpan payload) noexcept
+      : Parcel(&MessageParcel::arrive, &MessageParcel::discard_block, sender, target),
+        type(message_type),
+        header_bytes(static_cast<std::uint32_t>(header.size())),
+        payload_bytes(static_cast<std::uint32_t>(payload.size())) {
+    if (!header.empty()) std::memcpy(data(), header.data(), header.size());
+    if (!payload.empty()) std::memcpy(data() + header.size(), payload.data(), payload.size());
+  }
+
+  static void arrive(Item* item) noexcept {
+    auto* const parcel = static_cast<MessageParcel*>(item);
+    parcel->to.deliver({parcel->from.self(), parcel->type, {parcel->data(), parcel->header_bytes},
+                        {parcel->data() + parcel->header_bytes, parcel->payload_bytes}});
+    discard_block(parcel);
+  }
+
+  static void discard_block(Parcel* parcel) noexcept {
+    const auto* const message = static_cast<MessageParcel*>(parcel);
+    arena::release(parcel, sizeof(MessageParcel) + message->header_bytes + message->payload_bytes);
+  }
+
+  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+
+  MessageType type;
+  std::uint32_t header_bytes;
+  std::uint32_t payload_bytes;
+};
+
+namespace {
+
+template <class T>
+void discard_heap(Parcel* parcel) noexcept {
+  delete static_cast<T*>(parcel);
+}
+
+}  // namespace
+
+// The data are already there (empty `data`) or come along.
+struct InProcessEndpoint::PutParcel : Parcel {
+  PutParcel(InProcessEndpoint& sender, InProcessEndpoint& receiver, Offset offset, ConstByteSpan source,
+            Notification value)
+      : Parcel(&PutParcel::arrive, &discard_heap<PutParcel>, sender, receiver),
+        target(offset),
+        notification(value),
+        data(source.begin(), source.end()) {}
+
+  static void arrive(Item* item) noexcept {
+    const std::unique_ptr<PutParcel> parcel(static_cast<PutParcel*>(item));
+    InProcessEndpoint& to = parcel->to;
+    const NodeId from = parcel->from.self();
+    if (to.lost(from)) return;
+    if (!to.segment().contains(parcel->target, parcel->data.size())) {
+      to.reject(from, "put", parcel->target, parcel->data.size());
+      return;
+    }
+    if (!parcel->data.empty()) {
+      std::memcpy(to.segment().pointer(parcel->target), parcel->data.data(), parcel->data.size());
+    }
+    to.notify(from, parcel->notification);
+  }
+
+  Offset target;
+  Notification notification;
+  std::vector<std::byte> data;
+};
+
+struct InProcessEndpoint::GetReply : Parcel {
+  GetReply(InProcessEndpoint& owner, InProcessEndpoint& asker, std::uint64_t get_id, ConstByteSpan bytes)
+      : Parcel(&GetReply::arrive, &discard_heap<GetReply>, owner, asker), id(get_id), data(bytes.begin(), bytes.end()) {}
+
+  static void arrive(Item* item) noexcept {
+    const std::unique_ptr<GetReply> reply(static_cast<GetReply*>(item));
+    const auto found = reply->to.gets_.find(reply->id);
+    if (found == reply->to.gets_.end()) return;  // its owner was declared lost in between
+    const PendingGet get = found->second;
+    reply->to.gets_.erase(found);
+    if (!reply->data.empty()) std::memcpy(get.destination.data(), reply->data.data(), reply->data.size());
+    get.completion->complete(false);
+  }
+
+  std::uint64_t id;
+  std::vector<std::byte> data;
+};
+
+struct InProcessEndpoint::GetRequest : Parcel {
+  GetRequest(InProcessEndpoint& asker, InProcessEndpoint& owner, Offset offset, std::size_t byte_count,
+             std::uint64_t get_id)
+      : Parcel(&GetRequest::arrive, &discard_heap<GetRequest>, asker, owner),
+        source(offset),
+        bytes(byte_count),
+        id(get_id) {}
+
+  static void arrive(Item* item) noexcept {
+    const std::unique_ptr<GetRequest> request(static_cast<GetRequest*>(item));
+    InProcessEndpoint& owner = request->to;
+    const NodeId asker = request->from.self();
+    if (owner.lost(asker)) return;
+    if (!owner.segment().contains(request->source, request->bytes)) {
+      owner.reject(asker, "get", request->source, request->bytes);
+      return;
+    }
+    const ConstByteSpan data(owner.segment().pointer(request->source), request->bytes);
+    owner.carrier_.carry(new GetReply(owner, request->from, request->id, data), data.size());
+  }
+
+  Offset source;
+  std::size_t bytes;
+  std::uint64_t id;
+};
+
+struct InProcessEndpoint::Completed : Item {
+  Completed(Completion* done, bool was_lost) noexcept
+      : Item(&Completed::arrive), completion(done), lost(was_lost) {}
+
+  static void arrive(Item* item) noexcept {
+    auto* const completed = static_cast<Completed*>(item);
+    Completion* const completion = completed->completion;
+    const bool lost = completed->lost;
+    arena::destroy(completed);
+    completion->complete(lost);
+  }
+
+  Completion* completion;
+  bool lost;
+};
+
+struct InProcessEndpoint::Goodbye : Parcel {
+  Goodbye(InProcessEndpoint& leaver, InProcessEndpoint& left)
+      : Parcel(&Goodbye::arrive, &discard_heap<Goodbye>, leaver, left) {}
+
+  static void arrive(Item* item) noexcept {
+    const std::unique_ptr<Goodbye> goodbye(static_cast<Goodbye*>(item));
+    const NodeId peer = goodbye->from.self();
+    goodbye->to.lose(peer, Error(ErrorCode::peer_lost, "node " + std::to_string(peer) + " closed the connection"));
+  }
+};
+
+InProcessEndpoint::InProcessEndpoint(NodeId self, std::uint32_t size, Context& context,
+                                     std::unique_ptr<Segment> segment, Carrier& carrier, bool direct)
+    : Endpoint(self, size, context, std::move(segment)), carrier_(carrier), direct_(direct) {}
+
+void InProcessEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  check_send(to, header, payload);
+  if (lost(to)) return;
+  const std::size_t bytes = header.size() + payload.size();
+  void* const block = arena::allocate(sizeof(MessageParcel) + bytes);
+  carrier_.carry(::new (block) MessageParcel(*this, *peers_[to], type, header, payload), bytes);
+}
+
+void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                            Completion* completion) {
+  check_peer(to);
+  if (lost(to)) {
+    if (completion != nullptr) complete_later(completion, true);
+    return;
+  }
+  InProcessEndpoint& peer = *peers_[to];
+  const bool in_place = direct_ && peer.segment().contains(target, source.size());
+  if (in_place && !source.empty()) std::memcpy(peer.segment().pointer(target), source.data(), source.size());
+  carrier_.carry(new PutParcel(*this, peer, target, in_place ? ConstByteSpan() : source, notification), source.size());
+  if (completion != nullptr) complete_later(completion, false);
+}
+
+void InProcessEndpoint::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
+  check_peer(from);
+  if (lost(from)) {
+    complete_later(completion, true);
+    return;
+  }
+  InProcessEndpoint& peer = *peers_[from];
+  if (direct_ && peer.segment().contains(source, destination.size())) {
+    if (!destination.empty()) std::memcpy(destination.data(), peer.segment().pointer(source), destination.size());
+    complete_later(completion, false);
+    return;
+  }
+  const std::uint64_t id = next_get_++;
+  gets_.emplace(id, PendingGet{from, destination, completion});
+  carrier_.carry(new GetRequest(*this, peer, source, destination.size(), id), sizeof(Offset) * 2);
+}
+
+std::byte* InProcessEndpoint::peer_pointer(NodeId peer, Offset offset) {
+  check_peer(peer);
+  return direct_ ? peers_[peer]->segment().pointer(offset) : nullptr;
+}
+
+void InProcessEndpoint::disconnect(NodeId peer) {
+  for (auto it = gets_.begin(); it != gets_.end();) {
+    if (it->second.from == peer) {
+      complete_later(it->second.completion, true);
+      it = gets_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (peer != self()) carrier_.carry(new Goodbye(*this, *peers_[peer]), 0);
+}
+
+void InProcessEndpoint::complete_later(Completion* completion, bool lost) {
+  context().post(arena::make<Completed>(completion, lost));
+}
+
+void InProcessEndpoint::reject(NodeId from, const char* what, Offset offset, std::size_t bytes) {
+  lose(from, Error(ErrorCode::bad_input, "node " + std::to_string(from) + " asked for a " + what + " of " +
+                                              std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                                              ", outside of the allocated segment of node " + std::to_string(self())));
+}
+
+}  // namespace stretto::fabric

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "stretto/fabric/fabric.h"
+
+namespace stretto::fabric {
+
+class InProcessEndpoint;
+
+/// Something on its way between two nodes of one process. Runs at the target, under the target's baton, and
+/// frees itself; a parcel that never arrives is freed by `discard`.
+struct Parcel : Item {
+  using Discard = void (*)(Parcel*) noexcept;
+
+  Parcel(Run run_function, Discard discard_function, InProcessEndpoint& from_endpoint,
+         InProcessEndpoint& to_endpoint) noexcept
+      : Item(run_function), discard(discard_function), from(from_endpoint), to(to_endpoint) {}
+
+  Discard discard;
+  InProcessEndpoint& from;
+  InProcessEndpoint& to;
+};
+
+/// Brings parcels to their target: at once (`local`) or later, in virtual time, or never (`sim`).
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  /// Takes the parcel; `bytes` is what a network would carry. Called under the sender's baton.
+  virtual void carry(Parcel* parcel, std::size_t bytes) = 0;
+};
+
+/// The endpoint of a node whose peers live in the same process.
+///
+/// `direct` lets put, get and peer_pointer touch the peer's segment; without it every byte travels in a parcel and
+/// is validated by its target, as between hosts.
+class InProcessEndpoint final : public Endpoint {
+ public:
+  InProcessEndpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment,
+                    Carrier& carrier, bool direct);
+
+  /// All endpoints of the job, this one included, by node. Before first use.
+  void connect(std::vector<InProcessEndpoint*> peers) { peers_ = std::move(peers); }
+
+  void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
+  void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
+  std::byte* peer_pointer(NodeId peer, Offset offset) override;
+  bool progress() override { return false; }
+
+ protected:
+  void disconnect(NodeId peer) override;
+
+ private:
+  struct MessageParcel;
+  struct PutParcel;
+  struct GetRequest;
+  struct GetReply;
+  struct Completed;
+  struct Goodbye;
+
+  // A get that waits for its reply. The reply names it by number, so that a late one harms nothing.
+  struct PendingGet {
+    NodeId from;
+    ByteSpan destination;
+    Completion* completion;
+  };
+
+  void complete_later(Completion* completion, bool lost);
+  void reject(NodeId from, const char* what, Offset offset, std::size_t bytes);
+
+  Carrier& carrier_;
+  bool direct_;
+  std::vector<InProcessEndpoint*> peers_;
+  std::map<std::uint64_t, PendingGet> gets_;
+  std::uint64_t next_get_ = 0;
+};
+
+}  // namespace stretto::fabric

@@ -1,0 +1,157 @@
+#include "stretto/fabric/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "stretto/base/error.h"
+
+namespace stretto::fabric {
+
+namespace {
+
+// Growing costs a system call, so it is done in pieces; the piece is small enough for hundreds of nodes in a process.
+constexpr std::size_t growth_bytes = std::size_t{1} << 20U;
+constexpr std::size_t least_alignment = 64;
+
+constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+[[noreturn]] void fail(const std::string& what, int reason) {
+  throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(reason));
+}
+
+int make_memfd(std::size_t capacity) {
+  const int descriptor = memfd_create("stretto-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) fail("cannot create shared memory for the segment", errno);
+  if (ftruncate(descriptor, static_cast<off_t>(capacity)) != 0 ||
+      fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    const int reason = errno;
+    close(descriptor);
+    fail("cannot size a segment of " + std::to_string(capacity) + " bytes (STRETTO_SEGMENT_BYTES)", reason);
+  }
+  return descriptor;
+}
+
+}  // namespace
+
+Segment::Segment(std::size_t capacity, bool shareable) : capacity_(round_up(capacity, growth_bytes)) {
+  if (shareable) descriptor_ = make_memfd(capacity_);
+  const int flags = MAP_NORESERVE | (shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+  void* const memory = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, flags, descriptor_, 0);
+  if (memory == MAP_FAILED) {
+    const int reason = errno;
+    if (descriptor_ >= 0) close(descriptor_);
+    fail("cannot map a segment of " + std::to_string(capacity_) + " bytes (lower STRETTO_SEGMENT_BYTES)", reason);
+  }
+  base_ = static_cast<std::byte*>(memory);
+}
+
+Segment::~Segment() {
+  munmap(base_, capacity_);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::uint64_t Segment::allocate(std::size_t bytes, std::size_t alignment) {
+  if (!std::has_single_bit(alignment)) {
+    throw Error(ErrorCode::invalid_argument,
+                "alignment is " + std::to_string(alignment) + "; it must be a power of two");
+  }
+  if (bytes > capacity_) {
+    throw Error(ErrorCode::out_of_resources, "a segment of " + std::to_string(capacity_) + " bytes cannot hold " +
+                                                 std::to_string(bytes) + " bytes; raise STRETTO_SEGMENT_BYTES");
+  }
+  alignment = std::max(alignment, least_alignment);
+  bytes = round_up(std::max<std::size_t>(bytes, 1), least_alignment);
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+      const auto [start, length] = *it;
+      const std::uint64_t offset = round_up(start, alignment);
+      if (offset + bytes > start + length) continue;
+      free_.erase(it);
+      if (offset > start) free_.emplace(start, offset - start);
+      if (offset + bytes < start + length) free_.emplace(offset + bytes, start + length - offset - bytes);
+      used_.emplace(offset, bytes);
+      in_use_ += bytes;
+      return offset;
+    }
+    grow(bytes + alignment);
+  }
+}
+
+// REQUIRES: mutex_ is held.
+void Segment::grow(std::size_t needed) {
+  const std::size_t old = grown_.load(std::memory_order_relaxed);
+  const std::size_t piece = std::min(round_up(needed, growth_bytes), capacity_ - old);
+  if (piece == 0 || (piece < needed && free_.empty())) {
+    throw Error(ErrorCode::out_of_resources, "the segment of " + std::to_string(capacity_) + " bytes is used up (" +
+                                                 std::to_string(in_use_) +
+                                                 " in use); release memory or raise STRETTO_SEGMENT_BYTES");
+  }
+  // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
+  if (descriptor_ >= 0) {
+    int result = 0;
+    do {
+      result = fallocate(descriptor_, 0, static_cast<off_t>(old), static_cast<off_t>(piece));
+    } while (result != 0 && errno == EINTR);
+    if (result != 0) fail("cannot grow the segment by " + std::to_string(piece) + " bytes", errno);
+  }
+  grown_.store(old + piece, std::memory_order_release);
+  add_free(old, piece);
+}
+
+void Segment::release(std::uint64_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto found = used_.find(offset);
+  if (found == used_.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                "offset " + std::to_string(offset) + " is not the start of allocated segment memory");
+  }
+  const std::size_t bytes = found->second;
+  used_.erase(found);
+  in_use_ -= bytes;
+  add_free(offset, bytes);
+}
+
+// Adds a free range, joined with its neighbours. REQUIRES: mutex_ is held.
+void Segment::add_free(std::uint64_t offset, std::size_t bytes) {
+  auto after = free_.lower_bound(offset);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == offset) {
+      offset = before->first;
+      bytes += before->second;
+      free_.erase(before);
+    }
+  }
+  if (after != free_.end() && offset + bytes == after->first) {
+    bytes += after->second;
+    free_.erase(after);
+  }
+  free_.emplace(offset, bytes);
+}
+
+std::int64_t Segment::offset_of(const void* address) const noexcept {
+  const auto* const byte = static_cast<const std::byte*>(address);
+  if (byte < base_ || byte >= base_ + grown_.load(std::memory_order_acquire)) return -1;
+  return byte - base_;
+}
+
+bool Segment::contains(std::uint64_t offset, std::size_t bytes) const noexcept {
+  const std::size_t grown = grown_.load(std::memory_order_acquire);
+  return bytes <= grown && offset <= grown - bytes;
+}
+
+std::size_t Segment::bytes_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+}  // namespace stretto::fabric

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace stretto::fabric {
+
+/// A node's segment: memory that peers reach by put, get or, on the same host, directly.
+///
+/// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
+/// and never a signal (CONTRACTS 2). Any thread may allocate and release.
+class Segment {
+ public:
+  /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
+  /// the host map; otherwise memory is private to the process. Throws Error(out_of_resources).
+  Segment(std::size_t capacity, bool shareable);
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  /// `bytes` bytes aligned to `alignment` (a power of two, at least 64 is used). Throws Error(out_of_resources).
+  std::uint64_t allocate(std::size_t bytes, std::size_t alignment = 64);
+  /// Takes back what `allocate` returned. Throws Error(invalid_argument) for any other offset.
+  void release(std::uint64_t offset);
+
+  std::byte* pointer(std::uint64_t offset) noexcept { return base_ + offset; }
+  /// The offset of an address in this segment's allocated part, or -1.
+  std::int64_t offset_of(const void* address) const noexcept;
+  /// Whether [offset, offset + bytes) lies in memory that has been handed out so far.
+  bool contains(std::uint64_t offset, std::size_t bytes) const noexcept;
+
+  std::size_t capacity() const noexcept { return capacity_; }
+  std::size_t bytes_in_use() const;
+  /// The memfd, or -1 where the segment is not shareable.
+  int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  void grow(std::size_t needed);
+  void add_free(std::uint64_t offset, std::size_t bytes);
+
+  std::size_t capacity_;
+  int descriptor_ = -1;
+  std::byte* base_ = nullptr;
+  mutable std::mutex mutex_;
+  std::atomic<std::size_t> grown_{0};            // [0, grown_) is backed
+  std::size_t in_use_ = 0;
+  std::map<std::uint64_t, std::size_t> free_;    // by offset, never adjacent
+  std::map<std::uint64_t, std::size_t> used_;
+};
+
+}  // namespace stretto::fabric

@@ -1,0 +1,135 @@
+#include "stretto/fabric/sim/sim_fabric.h"
+
+#include <utility>
+
+namespace stretto::fabric {
+
+namespace {
+
+// What an action is, for the trace: kind, two nodes.
+enum class Kind : std::uint64_t { reach = 1, handle, death, obituary };
+
+std::uint64_t label(Kind kind, NodeId from, NodeId to) {
+  return static_cast<std::uint64_t>(kind) << 56U | std::uint64_t{from} << 16U | to;
+}
+
+}  // namespace
+
+// A parcel under way; discarded if it never arrives.
+class SimFabric::Flight : public Action {
+ public:
+  Flight(SimFabric& owner, Parcel* parcel) noexcept : fabric_(owner), parcel_(parcel) {}
+  ~Flight() override {
+    if (parcel_ != nullptr) parcel_->discard(parcel_);
+  }
+
+ protected:
+  SimFabric& fabric_;
+  Parcel* parcel_;
+};
+
+// The receiver has dealt with the parcel: its handler runs.
+class SimFabric::Handling final : public Flight {
+ public:
+  using Flight::Flight;
+  void run() override {
+    InProcessEndpoint& to = parcel_->to;
+    if (fabric_.alive(to.self())) to.context().post(std::exchange(parcel_, nullptr));
+  }
+};
+
+// The parcel is at its target's receiver.
+class SimFabric::Reaching final : public Flight {
+ public:
+  using Flight::Flight;
+  void run() override {
+    const NodeId from = parcel_->from.self();
+    const NodeId to = parcel_->to.self();
+    const VirtualTime now = fabric_.timeline_.now();
+    const VirtualTime handled = from == to ? now : fabric_.network_.handle(to, now);
+    fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, std::exchange(parcel_, nullptr)),
+                         label(Kind::handle, from, to));
+  }
+};
+
+class SimFabric::Death final : public Action {
+ public:
+  Death(SimFabric& fabric, NodeId node) noexcept : fabric_(fabric), node_(node) {}
+  void run() override { fabric_.kill(node_); }
+
+ private:
+  SimFabric& fabric_;
+  NodeId node_;
+};
+
+// Tells one survivor.
+class SimFabric::Obituary final : public Action {
+ public:
+  Obituary(SimFabric& fabric, NodeId dead, NodeId told) noexcept : fabric_(fabric), dead_(dead), told_(told) {}
+  void run() override {
+    if (!fabric_.alive(told_)) return;
+    Endpoint& endpoint = *fabric_.endpoints_[told_];
+    endpoint.context().enter([&] {
+      endpoint.lose(dead_, Error(ErrorCode::peer_lost, "node " + std::to_string(dead_) + " was killed"));
+    });
+  }
+
+ private:
+  SimFabric& fabric_;
+  NodeId dead_;
+  NodeId told_;
+};
+
+SimFabric::SimFabric(const SimOptions& options)
+    : options_(options), timeline_(options.seed), network_(options), alive_(options.nodes, true) {
+  Carrier& carrier = *this;
+  std::vector<InProcessEndpoint*> peers;
+  for (NodeId node = 0; node < options.nodes; ++node) {
+    contexts_.push_back(std::make_unique<Context>(nullptr));
+    owned_.push_back(std::make_unique<InProcessEndpoint>(node, options.nodes, *contexts_.back(),
+                                                         std::make_unique<Segment>(options.segment_bytes, false),
+                                                         carrier, false));
+    peers.push_back(owned_.back().get());
+    endpoints_.push_back(owned_.back().get());
+  }
+  for (InProcessEndpoint* const endpoint : peers) endpoint->connect(peers);
+  for (const KillFault& fault : options.kills) {
+    if (fault.seconds >= 0) {
+      timeline_.at(to_virtual(fault.seconds), std::make_unique<Death>(*this, fault.node), label(Kind::death, fault.node, 0));
+    }
+  }
+}
+
+SimFabric::~SimFabric() = default;
+
+void SimFabric::kill(NodeId node) {
+  if (!alive_[node]) return;
+  alive_[node] = false;
+  const VirtualTime told = timeline_.now() + to_virtual(options_.detection);
+  for (NodeId survivor = 0; survivor < options_.nodes; ++survivor) {
+    if (alive_[survivor]) {
+      timeline_.at(told, std::make_unique<Obituary>(*this, node, survivor), label(Kind::obituary, node, survivor));
+    }
+  }
+  if (kill_listener_) kill_listener_(node);
+}
+
+void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
+  const NodeId from = parcel->from.self();
+  const NodeId to = parcel->to.self();
+  if (from != to) {
+    const std::uint64_t index = messages_++;
+    for (const KillFault& fault : options_.kills) {
+      if (fault.message == index) kill(fault.node);
+    }
+    timeline_.trace(bytes);
+  }
+  if (!alive_[from] || !alive_[to]) {
+    parcel->discard(parcel);
+    return;
+  }
+  timeline_.at(network_.reach(from, to, bytes, timeline_.now()), std::make_unique<Reaching>(*this, parcel),
+               label(Kind::reach, from, to));
+}
+
+}  // namespace stretto::fabric

@@ -1,0 +1,153 @@
+#include "stretto/fabric/spec.h"
+
+#include <array>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "stretto/base/edit_distance.h"
+#include "stretto/base/error.h"
+#include "stretto/base/units.h"
+
+namespace stretto::fabric {
+
+namespace {
+
+struct Option {
+  std::string_view name;
+  std::string_view meaning;
+  std::function<void(Spec&, std::string_view)> read;
+};
+
+double parse_probability(std::string_view text, std::string_view name) { return parse_number(text, name, 0, 1); }
+
+// "2@1.5ms" (at a virtual time) or "2#17" (when the job's message 17 is sent).
+KillFault parse_kill(std::string_view text) {
+  const std::size_t mark = text.find_first_of("@#");
+  if (mark == std::string_view::npos) {
+    throw Error(ErrorCode::bad_input, "kill=" + std::string(text) + ": write NODE@TIME or NODE#MESSAGE, such as 2@1.5ms");
+  }
+  KillFault fault;
+  fault.node = static_cast<NodeId>(parse_count(text.substr(0, mark), "kill", 0, max_nodes - 1));
+  const std::string_view when = text.substr(mark + 1);
+  if (text[mark] == '@') {
+    fault.seconds = parse_duration(when, "kill");
+  } else {
+    fault.message = parse_count(when, "kill");
+  }
+  return fault;
+}
+
+bool parse_switch(std::string_view text, std::string_view name) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on or off");
+}
+
+std::span<const Option> local_options() {
+  static const std::array<Option, 1> options{{
+      {"peer_pointer", "on: nodes reach each other's segments directly; off: everything goes as messages",
+       [](Spec& spec, std::string_view value) { spec.local.peer_pointer = parse_switch(value, "peer_pointer"); }},
+  }};
+  return options;
+}
+
+std::span<const Option> sim_options() {
+  static const std::vector<Option> options{
+      {"seed", "of everything random (1)", [](Spec& s, std::string_view v) { s.sim.seed = parse_count(v, "seed"); }},
+      {"latency", "L of LogGP: time on the wire (1us)",
+       [](Spec& s, std::string_view v) { s.sim.latency = parse_duration(v, "latency"); }},
+      {"overhead", "o of LogGP: cpu time of each message, at its sender and at its receiver (0.2us)",
+       [](Spec& s, std::string_view v) { s.sim.overhead = parse_duration(v, "overhead"); }},
+      {"gap", "g of LogGP: least time between two sends of a node (0)",
+       [](Spec& s, std::string_view v) { s.sim.gap = parse_duration(v, "gap"); }},
+      {"bandwidth", "1/G of LogGP: bytes a second (10GB/s)",
+       [](Spec& s, std::string_view v) { s.sim.seconds_per_byte = 1 / parse_bandwidth(v, "bandwidth"); }},
+      {"jitter", "added to each latency, uniform up to this (0)",
+       [](Spec& s, std::string_view v) { s.sim.jitter = parse_duration(v, "jitter"); }},
+      {"reorder", "probability that a message is overtaken by later ones (0)",
+       [](Spec& s, std::string_view v) { s.sim.reorder = parse_probability(v, "reorder"); }},
+      {"delay", "how long a delayed message is late (0)",
+       [](Spec& s, std::string_view v) { s.sim.delay = parse_duration(v, "delay"); }},
+      {"delay_probability", "probability that a message is delayed (0)",
+       [](Spec& s, std::string_view v) { s.sim.delay_probability = parse_probability(v, "delay_probability"); }},
+      {"task", "cost of launching a task (0)",
+       [](Spec& s, std::string_view v) { s.sim.task = parse_duration(v, "task"); }},
+      {"detection", "from a node's death until its peers know (20us)",
+       [](Spec& s, std::string_view v) { s.sim.detection = parse_duration(v, "detection"); }},
+      {"kill", "NODE@TIME or NODE#MESSAGE: a node that dies; may be repeated",
+       [](Spec& s, std::string_view v) { s.sim.kills.push_back(parse_kill(v)); }},
+  };
+  return options;
+}
+
+void read_options(Spec& spec, std::string_view rest, std::span<const Option> options, std::string_view fabric) {
+  std::vector<std::string_view> names;
+  for (const Option& option : options) names.push_back(option.name);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    const std::size_t equals = item.find('=');
+    const std::string_view name = item.substr(0, equals);
+    const auto* found = static_cast<const Option*>(nullptr);
+    for (const Option& option : options) {
+      if (option.name == name) found = &option;
+    }
+    if (found == nullptr || equals == std::string_view::npos) {
+      std::string message = "STRETTO_FABRIC: " + std::string(fabric) + " has no option \"" + std::string(item) + "\"";
+      const std::string_view near = nearest_name(name, names);
+      if (!near.empty()) message += "; did you mean " + std::string(near) + "=...?";
+      throw Error(ErrorCode::bad_input, message);
+    }
+    found->read(spec, item.substr(equals + 1));
+  }
+}
+
+std::uint32_t read_nodes(std::string_view& rest) {
+  if (rest.empty()) return 1;
+  rest.remove_prefix(1);  // the colon
+  const std::size_t comma = rest.find(',');
+  const auto nodes = static_cast<std::uint32_t>(parse_count(rest.substr(0, comma), "number of nodes", 1, max_nodes));
+  rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  return nodes;
+}
+
+}  // namespace
+
+Spec parse_spec(std::string_view text) {
+  Spec spec;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
+  if (kind == "local") {
+    spec.local.nodes = read_nodes(rest);
+    read_options(spec, rest, local_options(), kind);
+  } else if (kind == "sim") {
+    spec.kind = Spec::Kind::sim;
+    spec.sim.nodes = read_nodes(rest);
+    read_options(spec, rest, sim_options(), kind);
+    for (const KillFault& fault : spec.sim.kills) {
+      if (fault.node >= spec.sim.nodes) {
+        throw Error(ErrorCode::bad_input, "kill names node " + std::to_string(fault.node) + " of a job of " +
+                                              std::to_string(spec.sim.nodes) + " nodes");
+      }
+    }
+  } else if (kind == "cluster" && rest.empty()) {
+    spec.kind = Spec::Kind::cluster;
+  } else {
+    throw Error(ErrorCode::bad_input, "STRETTO_FABRIC is \"" + std::string(text) +
+                                          "\"; write local:NODES, sim:NODES,OPTION=VALUE,... or cluster");
+  }
+  return spec;
+}
+
+std::string sim_options_help() {
+  std::string help;
+  for (const Option& option : sim_options()) {
+    help += std::string(option.name) + ": " + std::string(option.meaning) + "\n";
+  }
+  return help;
+}
+
+}  // namespace stretto::fabric

@@ -1,0 +1,108 @@
+#include "stretto/schedule/access.h"
+
+namespace stretto::schedule {
+namespace {
+
+std::string fault_of_peer(const Shape& shape, Rank me, Rank peer) {
+  if (peer == me) return "a rank sends no message to itself";
+  if (peer < shape.size) return {};
+  return "peer " + std::to_string(peer) + " is not a rank of a group of " + std::to_string(shape.size);
+}
+
+std::string fault_of_blocks(const Shape& shape, Rank me, std::uint32_t scratch_blocks, const BlockRef& ref) {
+  const std::uint32_t present = ref.buffer == Buffer::input    ? input_blocks(shape, me)
+                                : ref.buffer == Buffer::output ? output_blocks(shape, me)
+                                                               : scratch_blocks;
+  if (ref.first <= present && ref.count <= present - ref.first) return {};
+  return "touches " + std::to_string(ref.count) + " blocks of " + std::string(name_of(ref.buffer)) + " from block " +
+         std::to_string(ref.first) + ", but the rank has " + std::to_string(present);
+}
+
+}  // namespace
+
+std::string fault_of(const Shape& shape, Rank me, std::uint32_t scratch_blocks, const Step& step) {
+  const bool reads = step.kind != StepKind::receive;
+  const bool writes = step.kind != StepKind::send;
+  if (step.is_message()) {
+    if (std::string fault = fault_of_peer(shape, me, step.peer); !fault.empty()) return fault;
+  }
+  if (step.count == 0) {
+    if (step.is_message() && shape.operation == Operation::barrier) return {};
+    return "moves no blocks";
+  }
+  if (writes && step.destination_buffer == Buffer::input) return "writes the caller's input";
+  if (reads) {
+    if (std::string fault = fault_of_blocks(shape, me, scratch_blocks, step.source()); !fault.empty()) return fault;
+  }
+  if (writes) return fault_of_blocks(shape, me, scratch_blocks, step.destination());
+  return {};
+}
+
+AccessTracker::AccessTracker(const Shape& shape, Rank me, std::uint32_t scratch_blocks)
+    : shape_(shape),
+      me_(me),
+      inputs_(input_blocks(shape, me)),
+      outputs_(output_blocks(shape, me)),
+      places_(std::size_t{inputs_} + outputs_ + scratch_blocks) {}
+
+void AccessTracker::add(std::uint32_t index, const Step& step, std::vector<std::uint32_t>& earlier) {
+  if (step.count == 0) return signal(index, step.kind, earlier);
+  if (step.kind != StepKind::receive) read(index, step.source(), earlier);
+  if (step.kind == StepKind::reduce) read(index, step.destination(), earlier);
+  if (step.kind != StepKind::send) {
+    write(index, step.destination(), is_identity_in_place(shape_, me_, step), earlier);
+  }
+}
+
+std::size_t AccessTracker::place_of(Buffer buffer, std::uint32_t block) const noexcept {
+  switch (buffer) {
+    case Buffer::input: return block;
+    case Buffer::output: return std::size_t{inputs_} + block;
+    case Buffer::scratch: return std::size_t{inputs_} + outputs_ + block;
+  }
+  return 0;
+}
+
+void AccessTracker::read(std::uint32_t index, const BlockRef& ref, std::vector<std::uint32_t>& earlier) {
+  for (std::uint32_t i = 0; i < ref.count; ++i) {
+    Place& place = places_[place_of(ref.buffer, ref.first + i)];
+    if (place.writer != none) earlier.push_back(place.writer);
+    place.readers.push_back(index);
+  }
+}
+
+void AccessTracker::write(std::uint32_t index, const BlockRef& ref, bool is_identity,
+                          std::vector<std::uint32_t>& earlier) {
+  const auto displace = [&](Place& place) {
+    for (const std::uint32_t reader : place.readers) {
+      if (reader != index) earlier.push_back(reader);
+    }
+    place.readers.clear();
+  };
+  for (std::uint32_t i = 0; i < ref.count; ++i) {
+    const std::uint32_t block = ref.first + i;
+    Place& place = places_[place_of(ref.buffer, block)];
+    if (place.writer != none) earlier.push_back(place.writer);
+    displace(place);
+    place.writer = index;
+    // In place, this block of output is also a block of input, whose readers come first; a copy of that very block
+    // leaves it as it was.
+    const std::uint32_t offset = in_place_offset(shape_, me_);
+    if (ref.buffer == Buffer::output && !is_identity && block >= offset && block - offset < inputs_) {
+      displace(places_[place_of(Buffer::input, block - offset)]);
+    }
+  }
+}
+
+void AccessTracker::signal(std::uint32_t index, StepKind kind, std::vector<std::uint32_t>& earlier) {
+  if (kind == StepKind::receive) {
+    signals_.readers.push_back(index);
+    return;
+  }
+  if (signals_.writer != none) earlier.push_back(signals_.writer);
+  earlier.insert(earlier.end(), signals_.readers.begin(), signals_.readers.end());
+  signals_.readers.clear();
+  signals_.writer = index;
+}
+
+}  // namespace stretto::schedule

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stretto/schedule/schedule.h"
+
+namespace stretto::schedule {
+
+/// Takes the steps of a round from an algorithm, in program order. Callers of `Algorithm::steps` implement `emit`;
+/// algorithms call the named functions, and the helpers of builder.h.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  void send(Rank peer, BlockRef source);
+  void receive(Rank peer, BlockRef destination);
+  /// destination = destination (+) source, or source (+) destination.
+  void reduce(BlockRef source, BlockRef destination, Order order);
+  void copy(BlockRef source, BlockRef destination);
+
+ protected:
+  Sink() = default;
+  Sink(const Sink&) = default;
+  Sink& operator=(const Sink&) = default;
+
+  /// `step` without tag and dependencies, which materialize() finds out.
+  virtual void emit(const Step& step) = 0;
+};
+
+/// A collective algorithm as two pure functions: how many rounds, and what a rank does in each.
+///
+/// Stateless; any thread may call it. The rules that verify() checks: a message is received in the round in which it
+/// is sent, and in a round a rank's sends come before its receives (what arrives in a round leaves in a later one).
+/// Input is never written; only receivers write output; input and output may be the same memory.
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  /// Stable, lower case, unique in the registry.
+  virtual std::string_view name() const noexcept = 0;
+  /// Whose algorithm it is: paper and section.
+  virtual std::string_view source() const noexcept = 0;
+  virtual Operation operation() const noexcept = 0;
+
+  /// Why the algorithm cannot serve `shape`; empty if it can. The functions below REQUIRE that it can.
+  std::string refusal(const Shape& shape) const;
+  bool supports(const Shape& shape) const { return refusal(shape).empty(); }
+  /// Throws Error(invalid_argument) with the reason if the algorithm cannot serve `shape`.
+  void require(const Shape& shape) const;
+
+  virtual std::uint32_t rounds(const Shape& shape) const = 0;
+  /// REQUIRES: me < shape.size, round < rounds(shape).
+  virtual void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const = 0;
+  /// Scratch slots, each of the largest block's size, that `me` needs.
+  virtual std::uint32_t scratch_blocks(const Shape& shape, Rank me) const = 0;
+  /// Whether rank r does in each round what rank 0 does, with all peers moved on by r (mod size): then one clock
+  /// tells the time of all ranks on a uniform network.
+  virtual bool rotation_symmetric(const Shape& shape) const;
+
+ protected:
+  Algorithm() = default;
+  Algorithm(const Algorithm&) = default;
+  Algorithm& operator=(const Algorithm&) = default;
+
+  /// Why this algorithm in particular refuses a well-formed `shape` of its operation. By default it refuses more than
+  /// one block: whole-vector algorithms.
+  virtual std::string own_refusal(const Shape& shape) const;
+};
+
+/// Every algorithm, in a fixed order.
+std::span<const Algorithm* const> algorithms() noexcept;
+
+/// The algorithm called `name`. Throws Error(invalid_argument), listing the names, if there is none.
+const Algorithm& find_algorithm(std::string_view name);
+
+}  // namespace stretto::schedule

@@ -1,0 +1,176 @@
+#include "stretto/schedule/algorithm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "stretto/base/error.h"
+#include "stretto/schedule/algorithm/fold.h"
+#include "stretto/schedule/test_support.h"
+#include "stretto/schedule/verify.h"
+
+namespace stretto::schedule {
+namespace {
+
+void expect_right(const Algorithm& algorithm, const Shape& shape) {
+  const auto violation = verify(algorithm, shape);
+  EXPECT_FALSE(violation) << test::label(algorithm, shape) << ": " << violation->text;
+}
+
+/// One test for each property and algorithm.
+class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
+ protected:
+  const Algorithm& algorithm() const { return *GetParam(); }
+};
+
+TEST_P(EveryAlgorithm, IsRightForAllSizesTo64) {
+  for (Rank size = 1; size <= 64; ++size) {
+    for (const Shape& shape : test::shapes(algorithm(), size, 1)) expect_right(algorithm(), shape);
+  }
+}
+
+TEST_P(EveryAlgorithm, IsRightForAllRootsOfSizesTo16) {
+  for (Rank size = 1; size <= 16; ++size) {
+    for (const Shape& shape : test::shapes(algorithm(), size, size)) expect_right(algorithm(), shape);
+  }
+}
+
+TEST_P(EveryAlgorithm, IsRightForRandomLargerSizes) {
+  const Shape probe{.operation = algorithm().operation(), .size = 600};
+  // All ranks together hold a block for each pair of ranks, or do a step for each: smaller groups for those.
+  const bool is_quadratic = output_blocks(probe, 0) > 1 || algorithm().rounds(probe) > 64;
+  const std::uint64_t most = is_quadratic ? 150 : 600;
+  for (const std::uint64_t seed : test::seeds(100)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const auto size = static_cast<Rank>(65 + random.below(most - 64));
+    const std::vector<Shape> shapes = test::shapes(algorithm(), size, size);
+    expect_right(algorithm(), shapes[random.below(shapes.size())]);
+  }
+}
+
+TEST_P(EveryAlgorithm, SupportsEverySizeRootAndOperator) {
+  for (Rank size : {1U, 2U, 7U, 1000U, 65536U}) {
+    Shape shape{.operation = algorithm().operation(), .size = size};
+    EXPECT_EQ(algorithm().refusal(shape), "");
+    shape.root = size - 1;
+    const bool has_root = shape.operation == Operation::broadcast || shape.operation == Operation::reduce;
+    EXPECT_EQ(algorithm().supports(shape), has_root || size == 1);
+    shape.root = 0;
+    shape.commutative = false;
+    const bool combines = shape.operation == Operation::allreduce || shape.operation == Operation::reduce;
+    EXPECT_EQ(algorithm().supports(shape), combines);
+  }
+}
+
+TEST_P(EveryAlgorithm, RefusesBadShapesWithAReason) {
+  const Operation operation = algorithm().operation();
+  const Operation other = operation == Operation::barrier ? Operation::allreduce : Operation::barrier;
+  const auto expect_refusal = [&](const Shape& shape, std::string_view reason) {
+    EXPECT_NE(algorithm().refusal(shape).find(reason), std::string::npos) << algorithm().refusal(shape);
+    EXPECT_THROW(materialize(algorithm(), shape, 0), Error);
+    EXPECT_THROW(verify(algorithm(), shape), Error);
+  };
+  expect_refusal({.operation = operation, .size = 0}, "size is 0");
+  expect_refusal({.operation = operation, .size = max_size + 1}, "at most 2147483648 ranks");
+  expect_refusal({.operation = operation, .size = 4, .root = 4}, "root 4 is not a rank of a group of 4");
+  expect_refusal({.operation = operation, .size = 4, .blocks = 0}, "blocks is 0");
+  expect_refusal({.operation = operation, .size = 4, .blocks = 3}, "must be 1, not 3");
+  expect_refusal({.operation = other, .size = 4}, "is an algorithm for " + std::string(name_of(operation)));
+  EXPECT_THROW(materialize(algorithm(), {.operation = operation, .size = 4}, 4), Error);
+}
+
+TEST_P(EveryAlgorithm, NamesItselfAndItsSource) {
+  EXPECT_EQ(&find_algorithm(algorithm().name()), &algorithm());
+  EXPECT_GT(algorithm().source().size(), 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedule, EveryAlgorithm, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+                         [](const auto& test) { return std::string(test.param->name()); });
+
+TEST(Algorithms, HaveUniqueNamesAndCoverEveryOperation) {
+  std::set<std::string_view> names;
+  std::set<Operation> operations;
+  for (const Algorithm* algorithm : algorithms()) {
+    names.insert(algorithm->name());
+    operations.insert(algorithm->operation());
+  }
+  EXPECT_EQ(names.size(), algorithms().size());
+  EXPECT_EQ(operations.size(), 5U);
+}
+
+TEST(Algorithms, AnUnknownNameIsAnErrorThatSuggestsTheNearest) {
+  try {
+    find_algorithm("recursive_dubling");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(error.message().find("did you mean 'recursive_doubling'?"), std::string::npos) << error.message();
+  }
+  EXPECT_THROW(find_algorithm(""), Error);
+}
+
+/// The rounds that the papers promise.
+TEST(Algorithms, TakeAsManyRoundsAsTheirPapersSay) {
+  for (Rank size = 2; size <= 1100; ++size) {
+    const auto floor_log = static_cast<std::uint32_t>(std::bit_width(size) - 1);
+    const std::uint32_t ceil_log = floor_log + (std::has_single_bit(size) ? 0 : 1);
+    const std::uint32_t folded = floor_log + (std::has_single_bit(size) ? 0 : 2);
+    const auto rounds = [&](std::string_view name) {
+      const Algorithm& algorithm = find_algorithm(name);
+      return algorithm.rounds({.operation = algorithm.operation(), .size = size});
+    };
+    ASSERT_EQ(rounds("recursive_doubling"), folded);
+    ASSERT_EQ(rounds("recursive_doubling_allgather"), folded);
+    ASSERT_EQ(rounds("binomial_broadcast"), ceil_log);
+    ASSERT_EQ(rounds("binomial_reduce"), ceil_log);
+    ASSERT_EQ(rounds("dissemination_barrier"), ceil_log);
+    ASSERT_EQ(rounds("ring_allgather"), size - 1);
+  }
+  // The anomaly that the Aspen paper points out.
+  const Algorithm& butterfly = find_algorithm("recursive_doubling");
+  EXPECT_EQ(butterfly.rounds({.operation = Operation::allreduce, .size = 9}), 5U);
+  EXPECT_EQ(butterfly.rounds({.operation = Operation::allreduce, .size = 16}), 4U);
+}
+
+TEST(Fold, PlacesAndRanksAreInverseAndPairsAreMutual) {
+  for (const Fold::Pairing pairing : {Fold::Pairing::distant, Fold::Pairing::neighbour}) {
+    for (Rank size = 1; size <= 70; ++size) {
+      const Fold fold(size, pairing);
+      Rank core = 0;
+      for (Rank me = 0; me < size; ++me) {
+        if (fold.is_left_out(me)) {
+          EXPECT_FALSE(fold.is_left_out(fold.partner(me)));
+          EXPECT_TRUE(fold.has_partner(fold.partner(me)));
+          EXPECT_EQ(fold.partner(fold.partner(me)), me);
+        } else {
+          EXPECT_EQ(fold.place(me), core);
+          EXPECT_EQ(fold.rank_at(core), me);
+          ++core;
+        }
+      }
+      EXPECT_EQ(core, fold.core_size());
+    }
+  }
+}
+
+TEST(Shape, CutsTotalsIntoEvenPiecesThatCoverThem) {
+  for (const std::uint64_t total : {0U, 1U, 7U, 64U, 1000U}) {
+    for (std::uint32_t pieces = 1; pieces <= 13; ++pieces) {
+      std::uint64_t next = 0;
+      for (std::uint32_t index = 0; index < pieces; ++index) {
+        const Piece piece = cut(total, pieces, index);
+        EXPECT_EQ(piece.first, next);
+        EXPECT_LE(piece.count, cut(total, pieces, 0).count);
+        EXPECT_GE(piece.count + 1, cut(total, pieces, 0).count);
+        next += piece.count;
+      }
+      EXPECT_EQ(next, total);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::schedule

@@ -1,0 +1,20 @@
+#include "stretto/schedule/builder.h"
+
+namespace stretto::schedule {
+
+void exchange(Sink& sink, Rank partner, BlockRef mine, BlockRef theirs) {
+  sink.send(partner, mine);
+  sink.receive(partner, theirs);
+}
+
+void accumulate(Sink& sink, Rank me, Rank peer, BlockRef landing, BlockRef accumulator) {
+  sink.receive(peer, landing);
+  sink.reduce(landing, accumulator, peer < me ? Order::source_first : Order::destination_first);
+}
+
+void exchange_and_accumulate(Sink& sink, Rank me, Rank partner, BlockRef landing, BlockRef accumulator) {
+  sink.send(partner, accumulator);
+  accumulate(sink, me, partner, landing, accumulator);
+}
+
+}  // namespace stretto::schedule

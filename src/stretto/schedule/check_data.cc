@@ -1,0 +1,197 @@
+#include <utility>
+#include <vector>
+
+#include "stretto/schedule/check.h"
+#include "stretto/schedule/contribution.h"
+
+namespace stretto::schedule {
+namespace {
+
+using Id = ContributionTable::Id;
+
+/// What one rank's blocks hold in a symbolic run.
+class SymbolicMemory {
+ public:
+  SymbolicMemory(const Schedule& schedule, bool in_place)
+      : offset_(in_place_offset(schedule.shape, schedule.me)),
+        inputs_(input_blocks(schedule.shape, schedule.me)),
+        outputs_(output_blocks(schedule.shape, schedule.me)),
+        shares_(in_place && inputs_ > 0 && outputs_ > 0),
+        ids_(std::size_t{inputs_} + outputs_ + schedule.scratch_blocks, ContributionTable::unset),
+        unread_(ids_.size(), false) {}
+
+  Id read(Buffer buffer, std::uint32_t block) {
+    unread_[place_of(buffer, block)] = false;
+    return ids_[place_of(buffer, block)];
+  }
+  /// Returns whether what was there was written in vain.
+  bool write(Buffer buffer, std::uint32_t block, Id id) {
+    const bool in_vain = unread_[place_of(buffer, block)];
+    unread_[place_of(buffer, block)] = true;
+    ids_[place_of(buffer, block)] = id;
+    return in_vain;
+  }
+  void give(std::uint32_t input_block, Id id) { ids_[place_of(Buffer::input, input_block)] = id; }
+  bool is_unread(Buffer buffer, std::uint32_t block) const { return unread_[place_of(buffer, block)]; }
+
+ private:
+  std::size_t place_of(Buffer buffer, std::uint32_t block) const {
+    if (buffer == Buffer::scratch) return std::size_t{inputs_} + outputs_ + block;
+    if (buffer == Buffer::output) return std::size_t{inputs_} + block;
+    return shares_ ? std::size_t{inputs_} + offset_ + block : block;
+  }
+
+  std::uint32_t offset_;
+  std::uint32_t inputs_;
+  std::uint32_t outputs_;
+  bool shares_;  ///< input lies in output
+  std::vector<Id> ids_;
+  std::vector<bool> unread_;
+};
+
+/// One symbolic run of all ranks.
+class SymbolicRun {
+ public:
+  SymbolicRun(std::span<const Schedule> schedules, const Shape& shape, const Links& links, bool in_place)
+      : schedules_(schedules), shape_(shape), links_(links), in_place_(in_place), table_(shape.commutative) {
+    for (const Schedule& schedule : schedules) {
+      SymbolicMemory& memory = memories_.emplace_back(schedule, in_place);
+      for (std::uint32_t b = 0; b < input_blocks(shape, schedule.me); ++b) {
+        const std::uint32_t block = shape.operation == Operation::allgather ? schedule.me : b;
+        memory.give(b, table_.of(block, {schedule.me, schedule.me + 1}));
+      }
+    }
+  }
+
+  Found run(StepAt at) {
+    const Schedule& schedule = schedules_[at.rank];
+    const Step& step = schedule.steps[at.step];
+    SymbolicMemory& memory = memories_[at.rank];
+    if (step.kind == StepKind::send) return {};  // read by its receive, which comes next in the order
+    if (in_place_ && is_identity_in_place(shape_, at.rank, step)) return {};
+
+    const StepAt from = step.kind == StepKind::receive ? links_[at.rank][at.step] : at;
+    const Step& giver = schedules_[from.rank].steps[from.step];
+    for (std::uint32_t i = 0; i < step.count; ++i) {
+      Id id = memories_[from.rank].read(giver.source_buffer, giver.source_first + i);
+      if (id == ContributionTable::unset) {
+        return violation(schedules_[from.rank], from.step, "reads a block that nothing was written to");
+      }
+      if (step.kind == StepKind::reduce) {
+        const Id before = memory.read(step.destination_buffer, step.destination_first + i);
+        const bool source_first = step.order == Order::source_first;
+        std::string reason;
+        const auto sum = source_first ? table_.combine(id, before, reason) : table_.combine(before, id, reason);
+        if (!sum) return violation(schedule, at.step, reason);
+        id = *sum;
+      }
+      const bool in_vain = memory.write(step.destination_buffer, step.destination_first + i, id);
+      if (in_vain && !in_place_) return violation(schedule, at.step, "writes a block again that was not read since");
+    }
+    return {};
+  }
+
+  /// What is wrong in the end.
+  Found result() {
+    for (const Schedule& schedule : schedules_) {
+      const Rank me = schedule.me;
+      for (std::uint32_t b = 0; b < output_blocks(shape_, me); ++b) {
+        const Id id = memories_[me].read(Buffer::output, b);
+        const Id expected = expected_in(b);
+        if (id == expected) continue;
+        return violation(me, "output block " + std::to_string(b) + " ends with " + describe(table_[id]) +
+                                 ", not with " + describe(table_[expected]) +
+                                 (in_place_ ? ", when input and output are in place" : ""));
+      }
+      for (std::uint32_t b = 0; b < schedule.scratch_blocks && !in_place_; ++b) {
+        if (memories_[me].is_unread(Buffer::scratch, b)) {
+          return violation(me, "scratch block " + std::to_string(b) + " is written last and never read");
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  Id expected_in(std::uint32_t block) {
+    switch (shape_.operation) {
+      case Operation::broadcast: return table_.of(block, {shape_.root, shape_.root + 1});
+      case Operation::allgather: return table_.of(block, {block, block + 1});
+      case Operation::barrier:
+      case Operation::reduce:
+      case Operation::allreduce: break;
+    }
+    return table_.of(block, {0, shape_.size});
+  }
+
+  std::span<const Schedule> schedules_;
+  const Shape& shape_;
+  const Links& links_;
+  bool in_place_;
+  ContributionTable table_;
+  std::vector<SymbolicMemory> memories_;
+};
+
+/// A bit for each rank.
+using RankSet = std::vector<std::uint64_t>;
+
+/// Whom a rank of a barrier has heard of, and by which of its receives.
+class Hearing {
+ public:
+  Hearing(Rank me, Rank size) : me_(me), words_((std::size_t{size} + 63) / 64) {}
+
+  void hear(std::uint32_t step, RankSet ranks) { heard_.push_back({step, std::move(ranks)}); }
+
+  /// What the rank knows when `step` starts: a message without blocks waits for all that were received before it.
+  RankSet known_before(std::uint32_t step) const {
+    RankSet known(words_, 0);
+    known[me_ / 64] |= std::uint64_t{1} << (me_ % 64);
+    for (const Message& message : heard_) {
+      if (message.step >= step) continue;
+      for (std::size_t word = 0; word < words_; ++word) known[word] |= message.ranks[word];
+    }
+    return known;
+  }
+
+ private:
+  struct Message {
+    std::uint32_t step;
+    RankSet ranks;
+  };
+
+  Rank me_;
+  std::size_t words_;
+  std::vector<Message> heard_;
+};
+
+}  // namespace
+
+Found run_on_symbols(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
+                     std::span<const StepAt> order, bool in_place) {
+  SymbolicRun run(schedules, shape, links, in_place);
+  for (const StepAt at : order) {
+    if (Found found = run.run(at)) return found;
+  }
+  return run.result();
+}
+
+Found run_barrier(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
+                  std::span<const StepAt> order) {
+  std::vector<Hearing> hearings;
+  for (Rank rank = 0; rank < shape.size; ++rank) hearings.emplace_back(rank, shape.size);
+  for (const StepAt at : order) {
+    if (schedules[at.rank].steps[at.step].kind != StepKind::receive) continue;
+    const StepAt from = links[at.rank][at.step];
+    hearings[at.rank].hear(at.step, hearings[from.rank].known_before(from.step));
+  }
+  for (Rank rank = 0; rank < shape.size; ++rank) {
+    const RankSet known = hearings[rank].known_before(~std::uint32_t{0});
+    for (Rank other = 0; other < shape.size; ++other) {
+      if ((known[other / 64] >> (other % 64) & 1U) != 0) continue;
+      return violation(rank, "may leave the barrier before rank " + std::to_string(other) + " has come");
+    }
+  }
+  return {};
+}
+
+}  // namespace stretto::schedule

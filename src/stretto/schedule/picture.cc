@@ -1,0 +1,69 @@
+#include "stretto/schedule/picture.h"
+
+#include <algorithm>
+
+#include "stretto/base/error.h"
+#include "stretto/schedule/draw.h"
+#include "stretto/schedule/materialize.h"
+
+namespace stretto::schedule {
+namespace {
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
+/// Names the blocks of a message. An allgather's input is the block of its sender.
+std::string label_of(const Shape& shape, Rank me, const Step& send) {
+  if (shape.operation != Operation::allgather && shape.blocks == 1) return {};
+  const bool is_contribution = shape.operation == Operation::allgather && send.source_buffer == Buffer::input;
+  const std::uint32_t first = is_contribution ? me : send.source_first;
+  std::string label = std::to_string(first);
+  if (send.count > 1) label += '-' + std::to_string(first + send.count - 1);
+  return label;
+}
+
+void add_rank(const Shape& shape, Rank me, const Program& program, Picture& picture) {
+  for (std::uint32_t round = 0; round < picture.rounds; ++round) {
+    Picture::Work& work = picture.works[round][me];
+    for (std::uint32_t i = program.round_offsets[round]; i < program.round_offsets[round + 1]; ++i) {
+      const Step& step = program.steps[i];
+      work.copies |= step.kind == StepKind::copy;
+      work.reduces |= step.kind == StepKind::reduce;
+      if (step.kind != StepKind::send) continue;
+      const std::string label = label_of(shape, me, step);
+      picture.arrows.push_back({round, me, step.peer, label,
+                                "round " + std::to_string(round) + ": rank " + std::to_string(me) + " to rank " +
+                                    std::to_string(step.peer) + (label.empty() ? "" : ", block " + label)});
+    }
+  }
+}
+
+}  // namespace
+
+Picture picture_of(const Algorithm& algorithm, const Shape& shape) {
+  algorithm.require(shape);
+  if (shape.size > max_drawn_size) {
+    throw Error(ErrorCode::invalid_argument, "a picture of " + std::to_string(shape.size) +
+                                                 " ranks cannot be read; draw at most " +
+                                                 std::to_string(max_drawn_size));
+  }
+  Picture picture;
+  picture.title = algorithm.name();
+  std::replace(picture.title.begin(), picture.title.end(), '_', ' ');
+  picture.source = algorithm.source();
+  picture.shape = shape;
+  for (Rank me = 0; me < shape.size; ++me) {
+    const Program program = write_program(algorithm, shape, me);
+    if (me == 0) {
+      picture.rounds = static_cast<std::uint32_t>(program.round_offsets.size() - 1);
+      picture.works.assign(picture.rounds, std::vector<Picture::Work>(shape.size));
+    }
+    add_rank(shape, me, program, picture);
+  }
+  picture.subtitle =
+      describe(shape) + ": " + counted(picture.rounds, "round") + ", " + counted(picture.arrows.size(), "message");
+  return picture;
+}
+
+}  // namespace stretto::schedule

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/network.h"
+
+namespace stretto::schedule {
+
+/// What a collective costs on a network, as the LogGP model has it.
+struct Prediction {
+  double minimum = 0;           ///< seconds until the first receiver has its result
+  double mean = 0;              ///< seconds, over receivers
+  double maximum = 0;           ///< seconds until the last receiver has its result
+  std::uint32_t rounds = 0;     ///< of the algorithm
+  std::uint64_t messages = 0;   ///< of all ranks
+  std::uint64_t bytes = 0;      ///< in all messages together
+  bool used_one_clock = false;  ///< one rank was followed for all, by the algorithm's symmetry
+};
+
+enum class Clocks : std::uint8_t {
+  fewest,         ///< one, where the algorithm is symmetric under rotation and all blocks are equally long
+  one_each_rank,  ///< always follow every rank
+};
+
+/// Walks the algorithm's rounds with one clock a rank; all ranks begin at time 0.
+///
+/// A rank does its steps in program order. Local copies are taken to be free; a reduction costs
+/// Network::reduction_time a byte. `bytes` is the length of the vector, for an allgather that of one contribution.
+/// Takes time linear in all ranks' steps, and memory linear in the ranks and the messages of one round.
+/// Throws Error(invalid_argument) if the algorithm refuses the shape.
+Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
+                    Clocks clocks = Clocks::fewest);
+
+}  // namespace stretto::schedule

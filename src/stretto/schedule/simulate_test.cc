@@ -1,0 +1,165 @@
+#include "stretto/schedule/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "stretto/base/error.h"
+#include "stretto/schedule/builder.h"
+#include "stretto/schedule/test_support.h"
+
+namespace stretto::schedule {
+namespace {
+
+const Network network{.name = "test",
+                      .latency = 1.5e-6,
+                      .overhead = 0.5e-6,
+                      .gap = 0.6e-6,
+                      .byte_time = 0.2e-9,
+                      .reduction_time = 0.1e-9,
+                      .origin = "this test"};
+
+/// o + (n - 1) G + L + o: from the begin of a send to the end of its receive.
+double message_time(std::uint64_t bytes) {
+  const double streaming = bytes == 0 ? 0 : static_cast<double>(bytes - 1) * network.byte_time;
+  return 2 * network.overhead + network.latency + streaming;
+}
+
+Prediction predict(std::string_view name, Rank size, std::uint64_t bytes, Clocks clocks = Clocks::fewest) {
+  const Algorithm& algorithm = find_algorithm(name);
+  return simulate(algorithm, {.operation = algorithm.operation(), .size = size}, bytes, network, clocks);
+}
+
+void expect_near(double seconds, double expected) { EXPECT_NEAR(seconds, expected, 1e-9 * expected); }
+
+TEST(Simulate, ButterflyOfAPowerOfTwoTakesLogTimesExchangeAndReduction) {
+  for (std::uint32_t k = 1; k <= 11; ++k) {
+    for (const std::uint64_t bytes : {1U, 8U, 65536U}) {
+      const Prediction prediction = predict("recursive_doubling", Rank{1} << k, bytes);
+      const double round = message_time(bytes) + static_cast<double>(bytes) * network.reduction_time;
+      expect_near(prediction.minimum, k * round);
+      expect_near(prediction.mean, k * round);
+      expect_near(prediction.maximum, k * round);
+      EXPECT_EQ(prediction.rounds, k);
+      EXPECT_EQ(prediction.messages, std::uint64_t{k} << k);
+      EXPECT_EQ(prediction.bytes, bytes * (std::uint64_t{k} << k));
+      EXPECT_FALSE(prediction.used_one_clock);
+    }
+  }
+}
+
+TEST(Simulate, ButterflyOfOtherSizesPaysForFoldAndUnfold) {
+  const double reduction = 8 * network.reduction_time;
+  const double round = message_time(8) + reduction;
+  for (std::uint32_t core = 1; core <= 9; ++core) {
+    // One and a half powers of two: the half that serves those left out enters the core's last round a round late,
+    // finds its partners' messages there, and hands the result on.
+    const Prediction prediction = predict("recursive_doubling", Rank{3} << (core - 1), 8);
+    const double has_result = core * round + 2 * network.overhead + reduction;
+    expect_near(prediction.minimum, has_result + network.overhead);
+    expect_near(prediction.maximum, has_result + message_time(8));
+    EXPECT_EQ(prediction.rounds, core + 2);
+    EXPECT_GT(prediction.mean, prediction.minimum);
+    EXPECT_LT(prediction.mean, prediction.maximum);
+  }
+}
+
+TEST(Simulate, AWideGapBoundsTheRateOfMessages) {
+  Network slow = network;
+  slow.gap = 10e-6;
+  const Algorithm& algorithm = find_algorithm("recursive_doubling");
+  const Prediction prediction = simulate(algorithm, {.operation = Operation::allreduce, .size = 32}, 8, slow);
+  expect_near(prediction.maximum, 4 * (slow.gap + 7 * slow.byte_time) + message_time(8) + 8 * slow.reduction_time);
+}
+
+TEST(Simulate, TreesTakeTheirDepth) {
+  for (std::uint32_t k = 1; k <= 12; ++k) {
+    const Prediction broadcast = predict("binomial_broadcast", Rank{1} << k, 8);
+    expect_near(broadcast.maximum, k * message_time(8));
+    expect_near(broadcast.minimum, (k - 1) * (network.gap + 7 * network.byte_time) + network.overhead);  // the root
+    EXPECT_EQ(broadcast.messages, (std::uint64_t{1} << k) - 1);
+    const Prediction reduce = predict("binomial_reduce", Rank{1} << k, 8);
+    expect_near(reduce.maximum, k * (message_time(8) + 8 * network.reduction_time));
+    EXPECT_EQ(reduce.minimum, reduce.maximum) << "the root alone receives";
+  }
+}
+
+TEST(Simulate, RingsAndDisseminationTakeTheirRounds) {
+  for (const Rank size : {2U, 3U, 17U, 64U}) {
+    expect_near(predict("ring_allgather", size, 1000).maximum, (size - 1) * message_time(1000));
+    expect_near(predict("dissemination_barrier", size, 0).maximum, doublings(size) * message_time(0));
+  }
+  double expected = 0;
+  for (std::uint32_t k = 0; k < 6; ++k) expected += message_time(std::uint64_t{1000} << k);
+  expect_near(predict("recursive_doubling_allgather", 64, 1000).maximum, expected);
+}
+
+TEST(Simulate, OneClockTellsTheTimeOfAllWhereAnAlgorithmIsSymmetric) {
+  for (const Algorithm* algorithm : algorithms()) {
+    for (Rank size = 1; size <= 64; ++size) {
+      const Shape shape{.operation = algorithm->operation(), .size = size};
+      const Prediction few = simulate(*algorithm, shape, 100, network);
+      const Prediction all = simulate(*algorithm, shape, 100, network, Clocks::one_each_rank);
+      ASSERT_EQ(few.used_one_clock, algorithm->rotation_symmetric(shape));
+      ASSERT_FALSE(all.used_one_clock);
+      ASSERT_EQ(few.minimum, all.minimum) << test::label(*algorithm, shape);
+      ASSERT_EQ(few.maximum, all.maximum) << test::label(*algorithm, shape);
+      ASSERT_EQ(few.messages, all.messages) << test::label(*algorithm, shape);
+      ASSERT_EQ(few.bytes, all.bytes) << test::label(*algorithm, shape);
+    }
+  }
+}
+
+TEST(Simulate, ReachesLargeMachines) {
+  const Prediction prediction = predict("recursive_doubling", 131072, 8);
+  expect_near(prediction.maximum, 17 * (message_time(8) + 8 * network.reduction_time));
+  EXPECT_EQ(predict("dissemination_barrier", 1000000, 0).messages, 20000000U);
+}
+
+TEST(Simulate, ManyToOneIsServedOneByOne) {
+  const test::Custom star(Operation::reduce, 1, 1, [](const Shape& shape, Rank me, std::uint32_t, Sink& sink) {
+    if (me > 0) return sink.send(0, input());
+    sink.copy(input(), output());
+    for (Rank peer = shape.size - 1; peer > 0; --peer) accumulate(sink, me, peer, scratch(), output());
+  });
+  const Prediction prediction = simulate(star, {.operation = Operation::reduce, .size = 100}, 1, network);
+  // One every max(g, o + R) after the first has arrived; the last one is still to be received and combined.
+  const double first = network.overhead + network.latency;
+  expect_near(prediction.maximum, first + 98 * network.gap + network.overhead + network.reduction_time);
+  EXPECT_EQ(prediction.messages, 99U);
+}
+
+TEST(Simulate, CutsVectorsIntoBlocksOfUnequalLength) {
+  const test::Custom halves(Operation::broadcast, 1, 0, [](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+    if (me == 0) {
+      sink.send(1, input(0));
+      sink.send(1, input(1));
+      sink.copy(input(0, 2), output(0, 2));
+    } else {
+      sink.receive(0, output(0));
+      sink.receive(0, output(1));
+    }
+  });
+  const Shape shape{.operation = Operation::broadcast, .size = 2, .blocks = 2};
+  const Prediction prediction = simulate(halves, shape, 7, network);
+  EXPECT_EQ(prediction.bytes, 7U);
+  // The receiver, too, is busy with the longer first half before it takes the second.
+  expect_near(prediction.maximum, message_time(4) + network.gap + 3 * network.byte_time);
+}
+
+TEST(Simulate, RefusesWhatItCannotWalk) {
+  EXPECT_THROW(predict("recursive_doubling", 0, 8), Error);
+  const test::Custom silent(Operation::barrier, 1, 0, [](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+    if (me == 1) sink.receive(0, nothing());
+  });
+  try {
+    simulate(silent, {.operation = Operation::barrier, .size = 2}, 0, network);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::internal);
+    EXPECT_NE(error.message().find("nobody sends it in that round"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace stretto::schedule

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/base/random.h"
+#include "stretto/base/units.h"
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/materialize.h"
+
+/// What the tests of this folder share.
+namespace stretto::schedule::test {
+
+/// The seeds that a randomised test runs: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS or
+/// `usual`.
+inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
+  if (const char* const one = std::getenv("STRETTO_TEST_SEED")) return {parse_count(one, "STRETTO_TEST_SEED")};
+  const char* const many = std::getenv("STRETTO_TEST_SEEDS");
+  const std::uint64_t count = many == nullptr ? usual : parse_count(many, "STRETTO_TEST_SEEDS");
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+/// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not.
+inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots) {
+  std::vector<Shape> shapes;
+  for (Rank root = 0; root < std::min(roots, size); ++root) {
+    for (const bool commutative : {true, false}) {
+      const Shape shape{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+      if (algorithm.supports(shape)) shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
+
+inline std::vector<Program> programs(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<Program> programs;
+  for (Rank me = 0; me < shape.size; ++me) programs.push_back(write_program(algorithm, shape, me));
+  return programs;
+}
+
+inline std::vector<Schedule> schedules(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<Schedule> schedules;
+  for (Rank me = 0; me < shape.size; ++me) schedules.push_back(materialize(algorithm, shape, me));
+  return schedules;
+}
+
+inline std::string label(const Algorithm& algorithm, const Shape& shape) {
+  return std::string(algorithm.name()) + ", " + describe(shape);
+}
+
+/// An algorithm that a test writes in place.
+class Custom final : public Algorithm {
+ public:
+  using Steps = std::function<void(const Shape&, Rank, std::uint32_t, Sink&)>;
+
+  Custom(Operation operation, std::uint32_t rounds, std::uint32_t scratch, Steps steps, bool symmetric = false)
+      : operation_(operation), rounds_(rounds), scratch_(scratch), steps_(std::move(steps)), symmetric_(symmetric) {}
+
+  std::string_view name() const noexcept override { return "custom"; }
+  std::string_view source() const noexcept override { return "this test"; }
+  Operation operation() const noexcept override { return operation_; }
+  std::uint32_t rounds(const Shape&) const override { return rounds_; }
+  void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override {
+    steps_(shape, me, round, sink);
+  }
+  std::uint32_t scratch_blocks(const Shape&, Rank) const override { return scratch_; }
+  bool rotation_symmetric(const Shape&) const override { return symmetric_; }
+
+ private:
+  std::string own_refusal(const Shape&) const override { return {}; }
+
+  Operation operation_;
+  std::uint32_t rounds_;
+  std::uint32_t scratch_;
+  Steps steps_;
+  bool symmetric_;
+};
+
+}  // namespace stretto::schedule::test
