@@ -41,6 +41,14 @@ if(STRETTO_SANITIZE)
   set(sanitizer_flags -fsanitize=${STRETTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(stretto_flags INTERFACE ${sanitizer_flags})
   target_link_options(stretto_flags INTERFACE ${sanitizer_flags})
+  # UCX hooks mmap when it is loaded, before a sanitizer that is linked statically is up: such programs crash at start.
+  # A shared runtime is loaded before UCX.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so
+      OUTPUT_VARIABLE sanitizer_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    cmake_path(GET sanitizer_runtime PARENT_PATH sanitizer_folder)
+    target_link_options(stretto_flags INTERFACE -shared-libsan "-Wl,-rpath,${sanitizer_folder}")
+  endif()
 endif()
 
 if(STRETTO_FUZZERS)

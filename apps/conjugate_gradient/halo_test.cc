@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+
 #include "conjugate_gradient/kernels.h"
 #include "conjugate_gradient/poisson.h"
 #include "conjugate_gradient/problem.h"
@@ -25,7 +29,8 @@ SparseMatrix random_symmetric(std::size_t rows, std::size_t entries, std::uint64
   return mirrored(assemble(rows, rows, lower).matrix);
 }
 
-/// y = A x, by the parts of `nodes` nodes and with their ghosts, must equal the product of the whole matrix.
+/// y = A x, by the parts of `nodes` nodes and with their ghosts, must equal the product of the whole matrix, computed
+/// alone and together with A (-x).
 void expect_product(const SparseMatrix& matrix, std::size_t nodes) {
   const Problem problem(MatrixFile{matrix, false, 0}, "m");
   const Partition partition = problem.partition(nodes);
@@ -44,7 +49,16 @@ void expect_product(const SparseMatrix& matrix, std::size_t nodes) {
     std::vector<double> input(system.own + system.ghosts, -1e9);
     std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(system.range.begin), system.own, input.begin());
     std::vector<double> output(system.own, -1e9);
-    multiply(system, system.interior, Product{input, output});  // must not read ghosts
+    std::vector<double> together(system.own, -1e9);
+    std::vector<double> negated(system.own, -1e9);
+    const auto multiply_all = [&](std::span<const RowRange> runs) {
+      std::vector<double> opposite(input.size());
+      std::transform(input.begin(), input.end(), opposite.begin(), std::negate<>());
+      const std::array<Product, 3> products{{{input, output}, {input, together}, {opposite, negated}}};
+      multiply(system, runs, std::span(products).first(1));
+      multiply(system, runs, std::span(products).last(2));
+    };
+    multiply_all(system.interior);  // must not read ghosts
     std::size_t next_ghost = system.own;
     for (const PeerExchange& exchange : system.peers) {
       ASSERT_NE(exchange.peer, node);
@@ -62,13 +76,15 @@ void expect_product(const SparseMatrix& matrix, std::size_t nodes) {
       ASSERT_EQ(matches, 1U);
     }
     ASSERT_EQ(next_ghost, input.size());
-    multiply(system, system.boundary, Product{input, output});
+    multiply_all(system.boundary);
     for (std::size_t row = 0; row < system.own; ++row) {
       double expected = 0;
       const auto columns = matrix.columns_of(system.range.begin + row);
       const auto values = matrix.values_of(system.range.begin + row);
       for (std::size_t i = 0; i < columns.size(); ++i) expected += values[i] * x[columns[i]];
       ASSERT_EQ(output[row], expected) << "the same order of sums on any number of nodes";
+      ASSERT_EQ(together[row], expected);
+      ASSERT_EQ(negated[row], -expected);
     }
   }
 }

@@ -15,12 +15,10 @@ void accumulate(PipelinedSums& sums, double r, double u, double w, double p, dou
   sums.rp += r * p;
 }
 
-}  // namespace
-
-void multiply(const LocalSystem& system, std::span<const RowRange> runs, const Product& product) {
-  const std::size_t* row_start = system.matrix.row_start.data();
-  const std::uint32_t* column = system.matrix.column.data();
-  const double* value = system.matrix.value.data();
+void multiply_one(const SparseMatrix& matrix, std::span<const RowRange> runs, const Product& product) {
+  const std::size_t* row_start = matrix.row_start.data();
+  const std::uint32_t* column = matrix.column.data();
+  const double* value = matrix.value.data();
   const double* x = product.input.data();
   for (const RowRange run : runs) {
     for (std::size_t row = run.begin; row < run.end; ++row) {
@@ -29,6 +27,38 @@ void multiply(const LocalSystem& system, std::span<const RowRange> runs, const P
       for (std::size_t i = row_start[row]; i < end; ++i) sum += value[i] * x[column[i]];
       product.output[row] = sum;
     }
+  }
+}
+
+void multiply_two(const SparseMatrix& matrix, std::span<const RowRange> runs, const Product& first,
+                  const Product& second) {
+  const std::size_t* row_start = matrix.row_start.data();
+  const std::uint32_t* column = matrix.column.data();
+  const double* value = matrix.value.data();
+  const double* x = first.input.data();
+  const double* y = second.input.data();
+  for (const RowRange run : runs) {
+    for (std::size_t row = run.begin; row < run.end; ++row) {
+      double sum_x = 0;
+      double sum_y = 0;
+      const std::size_t end = row_start[row + 1];
+      for (std::size_t i = row_start[row]; i < end; ++i) {
+        sum_x += value[i] * x[column[i]];
+        sum_y += value[i] * y[column[i]];
+      }
+      first.output[row] = sum_x;
+      second.output[row] = sum_y;
+    }
+  }
+}
+
+}  // namespace
+
+void multiply(const LocalSystem& system, std::span<const RowRange> runs, std::span<const Product> products) {
+  switch (products.size()) {
+    case 0: return;
+    case 1: return multiply_one(system.matrix, runs, products[0]);
+    default: return multiply_two(system.matrix, runs, products[0], products[1]);
   }
 }
 

@@ -14,9 +14,10 @@ struct Product {
   std::span<double> output;
 };
 
-/// Computes the rows of `runs` (LocalSystem::interior or ::boundary) of `product`.
-/// REQUIRES: the ghosts of product.input are up to date where `runs` reads them.
-void multiply(const LocalSystem& system, std::span<const RowRange> runs, const Product& product);
+/// Computes the rows of `runs` (LocalSystem::interior or ::boundary) of one or two products. Two cost little more than
+/// one: a product is bound by reading the matrix, and they read it together.
+/// REQUIRES: products.size() <= 2, and the ghosts of the inputs are up to date where `runs` reads them.
+void multiply(const LocalSystem& system, std::span<const RowRange> runs, std::span<const Product> products);
 
 /// M⁻¹ v for Jacobi's preconditioner, element by element; `result` may be longer than `v` (ghosts).
 void precondition(std::span<const double> inverse_diagonal, std::span<const double> v, std::span<double> result);

@@ -23,7 +23,7 @@ constexpr const char* footer =
     "The residual that must meet the tolerance, and that is reported, is the true one, b - A x.\n"
     "Exit status: 0 converged, 1 bad input or another error, 2 not converged.\n\n"
     "Examples:\n"
-    "  conjugate_gradient --poisson 64 64 64\n"
+    "  conjugate_gradient --poisson 64 64 64 --compare --plot convergence.svg\n"
     "  conjugate_gradient matrix.mtx --rhs b.mtx --solution x.mtx --tolerance 1e-10\n"
     "  stretto run -n 2 conjugate_gradient matrix.mtx --method classic --json";
 
@@ -31,7 +31,7 @@ struct Raw {
   std::string matrix;
   std::vector<std::int64_t> poisson;
   std::int64_t max_iterations = 0;
-  Options options{std::string(), {}, {}, {}, {}, false};
+  Options options{};
 };
 
 void declare(CLI::App& app, Raw& raw) {
@@ -56,6 +56,9 @@ void declare(CLI::App& app, Raw& raw) {
       ->type_name("classic|pipelined");
   app.add_option("--history", options.history, "write the relative residual of each iteration here, one per line")
       ->type_name("FILE");
+  app.add_option("--plot", options.plot, "draw the relative residual of each iteration, an SVG picture")
+      ->type_name("FILE.svg");
+  app.add_flag("--compare", options.compare, "solve by the other method too: both in the table and in the picture");
   app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 

@@ -14,7 +14,9 @@ struct Options {
   std::string rhs;                                ///< empty: all ones
   std::string solution;                           ///< empty: not written
   std::string history;                            ///< empty: not written
+  std::string plot;                               ///< empty: not drawn
   SolverOptions solver;
+  bool compare = false;  ///< solve by the other method, too
   bool json = false;
 };
 

@@ -55,7 +55,29 @@ std::string duration(double seconds) {
   return format("%.1f h", seconds / 3600);
 }
 
+nlohmann::ordered_json object_of(const Report& report) {
+  return {{"converged", report.outcome.converged},
+          {"iterations", report.outcome.iterations},
+          {"relative_residual", report.outcome.relative_residual},
+          {"nodes", report.nodes},
+          {"seconds", report.seconds},
+          {"seconds_per_iteration", per_iteration(report)},
+          {"reduction_share", reduction_share(report)},
+          {"method", name_of(report.method)},
+          {"problem", report.problem},
+          {"rows", report.rows},
+          {"nonzeros", report.nonzeros},
+          {"tolerance", report.tolerance},
+          {"stagnated", report.outcome.stagnated},
+          {"replacements", report.outcome.replacements}};
+}
+
 }  // namespace
+
+std::string title(const Report& report) {
+  return report.problem + ": " + grouped(report.rows) + " rows, " + grouped(report.nonzeros) + " entries, tolerance " +
+         format("%.1e", report.tolerance);
+}
 
 std::string table(std::span<const Report> reports) {
   if (reports.empty()) return {};
@@ -66,9 +88,7 @@ std::string table(std::span<const Report> reports) {
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
   }
-  const Report& first = reports.front();
-  std::string text = first.problem + ": " + grouped(first.rows) + " rows, " + grouped(first.nonzeros) +
-                     " entries, tolerance " + format("%.1e", first.tolerance) + "\n";
+  std::string text;
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
       const std::string padding(widths[i] - line[i].size(), ' ');
@@ -81,21 +101,9 @@ std::string table(std::span<const Report> reports) {
   return text;
 }
 
-std::string json(const Report& report) {
-  const nlohmann::ordered_json object{{"converged", report.outcome.converged},
-                                      {"iterations", report.outcome.iterations},
-                                      {"relative_residual", report.outcome.relative_residual},
-                                      {"nodes", report.nodes},
-                                      {"seconds", report.seconds},
-                                      {"seconds_per_iteration", per_iteration(report)},
-                                      {"reduction_share", reduction_share(report)},
-                                      {"method", name_of(report.method)},
-                                      {"problem", report.problem},
-                                      {"rows", report.rows},
-                                      {"nonzeros", report.nonzeros},
-                                      {"tolerance", report.tolerance},
-                                      {"stagnated", report.outcome.stagnated},
-                                      {"replacements", report.outcome.replacements}};
+std::string json(std::span<const Report> reports) {
+  nlohmann::ordered_json object = object_of(reports.front());
+  for (const Report& other : reports.subspan(1)) object["compared"].push_back(object_of(other));
   // A file's name need not be UTF-8, and that is no reason to print no result.
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -22,12 +22,16 @@ struct Report {
   double reduction_seconds = 0;  ///< of those, spent waiting for reductions
 };
 
-/// The final table, a line per report, all of the same problem.
+/// What is being solved, in one line: "poisson 64 x 64 x 64: 262,144 rows, 6,859,000 entries, tolerance 1.0e-08".
+std::string title(const Report& report);
+
+/// The final table, a line per report.
 std::string table(std::span<const Report> reports);
 
-/// One object on one line: converged, iterations, relative_residual, nodes, seconds, seconds_per_iteration,
-/// reduction_share (of the seconds, 0 to 1), and method, problem, rows, nonzeros, tolerance, stagnated, replacements.
-std::string json(const Report& report);
+/// One object on one line, of the first report: converged, iterations, relative_residual, nodes, seconds,
+/// seconds_per_iteration, reduction_share (of the seconds, 0 to 1), and method, problem, rows, nonzeros, tolerance,
+/// stagnated, replacements. Further reports follow as objects in its array `compared`. REQUIRES: !reports.empty().
+std::string json(std::span<const Report> reports);
 
 /// Says now and then how a long solve is getting on: first after two seconds, then at most once a second. It reads no
 /// clock; used by one thread.

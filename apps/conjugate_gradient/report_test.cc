@@ -43,7 +43,8 @@ TEST(Options, HaveTheirDefaults) {
 
 TEST(Options, AreAllRead) {
   const Options options = parse({"--poisson", "4", "5", "6", "--rhs", "b.mtx", "--solution", "x.mtx", "--tolerance",
-                                 "1e-6", "--max-iterations", "77", "--method", "classic", "--json", "--history", "h"});
+                                 "1e-6", "--max-iterations", "77", "--method", "classic", "--json", "--history", "h", "--plot", "p.svg",
+                                 "--compare"});
   EXPECT_EQ(std::get<PoissonGrid>(options.matrix).rows(), 120U);
   EXPECT_EQ(options.rhs, "b.mtx");
   EXPECT_EQ(options.solution, "x.mtx");
@@ -51,6 +52,8 @@ TEST(Options, AreAllRead) {
   EXPECT_EQ(options.solver.tolerance, 1e-6);
   EXPECT_EQ(options.solver.max_iterations, 77U);
   EXPECT_EQ(options.solver.method, Method::classic);
+  EXPECT_EQ(options.plot, "p.svg");
+  EXPECT_TRUE(options.compare);
   EXPECT_TRUE(options.json);
 }
 
@@ -81,7 +84,7 @@ TEST(Options, ExplainThemselves) {
   const auto parsed = parse_options(2, words);
   const std::string& text = std::get<Help>(parsed).text;
   for (const char* option : {"MATRIX", "--poisson", "--rhs", "--solution", "--tolerance", "--max-iterations",
-                             "--method", "--json", "--history"}) {
+                             "--method", "--json", "--history", "--plot", "--compare"}) {
     EXPECT_NE(text.find(option), std::string::npos) << option;
   }
 }
@@ -100,7 +103,7 @@ Report example() {
 }
 
 TEST(Report, IsOneJsonObjectOnOneLine) {
-  const std::string text = json(example());
+  const std::string text = json(std::vector{example()});
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto object = nlohmann::json::parse(text);
   EXPECT_EQ(object["converged"], true);
@@ -113,13 +116,25 @@ TEST(Report, IsOneJsonObjectOnOneLine) {
   EXPECT_EQ(object["method"], "pipelined");
 }
 
+TEST(Report, PutsWhatItComparesWithIntoTheSameObject) {
+  Report classic = example();
+  classic.method = Method::classic;
+  const auto alone = nlohmann::json::parse(json(std::vector{example()}));
+  EXPECT_FALSE(alone.contains("compared"));
+  const auto object = nlohmann::json::parse(json(std::vector{example(), classic}));
+  EXPECT_EQ(object["method"], "pipelined");
+  ASSERT_EQ(object["compared"].size(), 1U);
+  EXPECT_EQ(object["compared"][0]["method"], "classic");
+  EXPECT_EQ(object["compared"][0]["iterations"], 92);
+}
+
 TEST(Report, SurvivesStrangeNamesAndEmptySolves) {
   Report report;
   report.problem = "bad\xff\nname";
-  const auto object = nlohmann::json::parse(json(report));
+  const auto object = nlohmann::json::parse(json(std::vector{report}));
   EXPECT_EQ(object["seconds_per_iteration"], 0);
   EXPECT_EQ(object["reduction_share"], 0);
-  EXPECT_EQ(json(report).find('\n'), std::string::npos);
+  EXPECT_EQ(json(std::vector{report}).find('\n'), std::string::npos);
 }
 
 TEST(Report, PutsMethodsSideBySideInATable) {
@@ -127,8 +142,8 @@ TEST(Report, PutsMethodsSideBySideInATable) {
   classic.method = Method::classic;
   classic.outcome = {false, true, 1234567, 1e-5, 0};
   const std::vector<Report> reports{classic, example()};
+  EXPECT_EQ(title(classic), "poisson 64 x 64 x 64: 262,144 rows, 6,859,000 entries, tolerance 1.0e-08");
   EXPECT_EQ(table(reports),
-            "poisson 64 x 64 x 64: 262,144 rows, 6,859,000 entries, tolerance 1.0e-08\n"
             "method     nodes  iterations  true residual  replacements  seconds  us/iteration  in reductions  result\n"
             "classic        4   1,234,567      1.000e-05             0   0.4600          0.37         10.0 %  "
             "NOT CONVERGED: stagnated\n"

@@ -20,7 +20,9 @@ void fill_ghosts(std::vector<Member>& members) {
       const auto back =
           std::find_if(receiver.system.peers.begin(), receiver.system.peers.end(),
                        [&](const PeerExchange& candidate) { return &members[candidate.peer] == &sender; });
-      pack(exchange, sender.step->product()->input, ghosts_of(*back, receiver.step->product()->input));
+      for (std::size_t i = 0; i < sender.step->products().size(); ++i) {
+        pack(exchange, sender.step->products()[i].input, ghosts_of(*back, receiver.step->products()[i].input));
+      }
     }
   }
 }
@@ -50,11 +52,10 @@ SerialResult solve_serially(const Problem& problem, std::span<const double> rhs,
     for (Member& member : members) member.step = member.solver->next();
     if (members.front().step == nullptr) break;
     add_up(members);
-    if (!members.front().step->product()) continue;
     fill_ghosts(members);
     for (const Member& member : members) {
-      multiply(member.system, member.system.interior, *member.step->product());
-      multiply(member.system, member.system.boundary, *member.step->product());
+      multiply(member.system, member.system.interior, member.step->products());
+      multiply(member.system, member.system.boundary, member.step->products());
     }
   }
   SerialResult result;

@@ -117,8 +117,7 @@ Steps Solver::pipelined() {
   for (;;) {
     if (replace) {
       precondition(inverse, r, u);
-      co_yield Step(Product{u, w});
-      co_yield Step(Product{p, n});
+      co_yield Step(Product{u, w}, Product{p, n});
       const DriftSums found = replace_direction(inverse, n, s, q);
       std::array<double, 2> drift{found.drift, found.whole};
       co_yield Step(Product{q, z}, drift);

@@ -42,10 +42,9 @@ struct Outcome {
 /// `pipelined` is algorithm 4 of P. Ghysels and W. Vanroose, "Hiding global synchronization latency in the
 /// preconditioned Conjugate Gradient algorithm", Parallel Computing 40, 2014: one reduction per iteration, which
 /// overlaps the product. Its recurrences drift from what they stand for, so two things are added:
-///  - Replacement: u = M⁻¹ r, w = A u, s = A p, q = M⁻¹ s and z = A q are computed afresh every few iterations. How far
-///  s
-///    had drifted is measured then, and sets the time to the next replacement. r is left alone, as in the classic
-///    method: replacing it too costs up to three times the iterations on ill-conditioned systems. (Replacement was
+///  - Replacement: u = M⁻¹ r, w = A u, s = A p, q = M⁻¹ s and z = A q are computed afresh every few iterations. How
+///    far s had drifted is measured then, and sets the time to the next replacement. r is left alone, as in the classic
+///    method: replacing it too costs up to four times the iterations on ill-conditioned systems. (Replacement was
 ///    brought to this method by S. Cools et al., "Analyzing the effect of local rounding error propagation on the
 ///    maximal attainable accuracy of the pipelined Conjugate Gradient method", SIAM J. Matrix Anal. Appl. 39, 2018.)
 ///  - α and β from the vectors at hand, β = -(u, A p) / (p, A p) and α = (r, p') / (p', A p') with p' = u + β p,

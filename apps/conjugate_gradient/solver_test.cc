@@ -253,11 +253,10 @@ TEST(Solver, PipelinedAsksForItsReductionTogetherWithTheProduct) {
     std::size_t both = 0;
     while (const Step* step = solver.next()) {
       reductions += step->sums().empty() ? 0U : 1U;
-      products += step->product() ? 1U : 0U;
-      both += !step->sums().empty() && step->product() ? 1U : 0U;
-      if (!step->product()) continue;
-      multiply(system, system.interior, *step->product());
-      multiply(system, system.boundary, *step->product());
+      products += step->products().size();
+      both += !step->sums().empty() && !step->products().empty() ? 1U : 0U;
+      multiply(system, system.interior, step->products());
+      multiply(system, system.boundary, step->products());
     }
     const std::size_t iterations = solver.outcome().iterations;
     EXPECT_TRUE(solver.outcome().converged);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
@@ -10,22 +12,24 @@
 
 namespace conjugate_gradient {
 
-/// What a solver asks of whoever drives it, before it can go on: a product, sums over all nodes, or both at once.
+/// What a solver asks of whoever drives it, before it can go on: products, sums over all nodes, or both at once.
 /// Both being there means that neither needs the other: they are to overlap.
 class Step {
  public:
-  explicit Step(Product product) : product_(product) {}
+  explicit Step(Product product) : products_{product, {}}, count_(1) {}
   explicit Step(std::span<double> sums) : sums_(sums) {}
-  Step(Product product, std::span<double> sums) : product_(product), sums_(sums) {}
+  Step(Product product, std::span<double> sums) : products_{product, {}}, count_(1), sums_(sums) {}
+  Step(Product first, Product second) : products_{first, second}, count_(2) {}
 
-  /// The product to compute, after the ghosts of its input were filled by their owners; none: empty.
-  const std::optional<Product>& product() const noexcept { return product_; }
+  /// The products to compute together, after the ghosts of their inputs were filled by their owners: at most two.
+  std::span<const Product> products() const noexcept { return std::span(products_).first(count_); }
   /// My partial sums, to be replaced by the sums over all nodes; none: empty.
   /// REQUIRES: every node gets the same bits, for each takes its decisions from them.
   std::span<double> sums() const noexcept { return sums_; }
 
  private:
-  std::optional<Product> product_;
+  std::array<Product, 2> products_;
+  std::size_t count_ = 0;
   std::span<double> sums_;
 };
 

@@ -1,5 +1,5 @@
-// What the launcher's tests run as the ranks of a job: launch_probe ACTION [ARGUMENT...]. Each action prints what it saw,
-// one line per event; the tests compare. Nothing here sleeps: ranks wait for descriptors and signals only.
+// What the launcher's tests run as the ranks of a job: launch_probe ACTION [ARGUMENT...]. Each action prints what it
+// saw, one line per event; the tests compare. Nothing here sleeps: ranks wait for descriptors and signals only.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -43,9 +43,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 std::unique_ptr<Bootstrap> join() { return stretto::fabric::connect(stretto::fabric::process_environment()); }
 
-bool is_rank(const Bootstrap& mine, const Arguments& arguments) {
-  return mine.rank() == std::stoul(arguments.at(0));
-}
+bool is_rank(const Bootstrap& mine, const Arguments& arguments) { return mine.rank() == std::stoul(arguments.at(0)); }
 
 /// Everyone publishes, everyone reads everything, twice.
 int exchange(const Arguments&) {
@@ -181,11 +179,11 @@ int show_arguments(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Arguments&)>> actions{
-      {"exchange", exchange},         {"die", die},
-      {"die-early", die_early},       {"fail", fail},
-      {"abort", abort_job},           {"wrong-secret", wrong_secret},
-      {"strangers", strangers},       {"await-signal", await_signal},
-      {"outlive", outlive},           {"show-arguments", show_arguments},
+      {"exchange", exchange},   {"die", die},
+      {"die-early", die_early}, {"fail", fail},
+      {"abort", abort_job},     {"wrong-secret", wrong_secret},
+      {"strangers", strangers}, {"await-signal", await_signal},
+      {"outlive", outlive},     {"show-arguments", show_arguments},
   };
   const auto action = actions.find(argc > 1 ? argv[1] : "");
   if (action == actions.end()) {

@@ -63,6 +63,7 @@ class Includes(unittest.TestCase):
             self.assert_refused("src/stretto/fabric/a.h", include)
             self.assert_accepted("src/stretto/fabric/a.cc", include)
         self.assert_accepted("src/stretto/fabric/a.h", "<vector>")
+        self.assert_accepted("src/stretto/fabric/a.h", "<nlohmann/json_fwd.hpp>")
 
     def test_comments_are_not_includes(self):
         self.assertEqual(findings_in({"src/stretto/base/a.cc": '/*\n#include "stretto/core/event.h"\n*/\n'}), [])

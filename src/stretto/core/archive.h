@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -15,6 +17,15 @@
 
 namespace stretto {
 
+namespace detail {
+template <class T>
+inline constexpr bool is_view = false;
+template <class C, class Traits>
+inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
+template <class T, std::size_t n>
+inline constexpr bool is_view<std::span<T, n>> = true;
+}  // namespace detail
+
 /// Writes the arguments and results of remote tasks as bytes: trivially copyable types as they are (all nodes run the
 /// same binary), strings, vectors, pairs and tuples of what can be written.
 class ArchiveWriter {
@@ -22,7 +33,7 @@ class ArchiveWriter {
   template <class T>
   void write(const T& value) {
     if constexpr (std::is_trivially_copyable_v<T>) {
-      static_assert(!std::is_pointer_v<T>, "a pointer means nothing on another node");
+      static_assert(!std::is_pointer_v<T> && !detail::is_view<T>, "a pointer means nothing on another node");
       append(bytes_of(value));
     } else {
       write_composite(value);
@@ -67,7 +78,11 @@ class ArchiveReader {
 
   template <class T>
   T read() {
-    if constexpr (std::is_trivially_copyable_v<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = read<std::uint8_t>();
+      if (byte > 1) fail("a bool of " + std::to_string(byte));
+      return byte != 0;
+    } else if constexpr (std::is_trivially_copyable_v<T>) {
       alignas(T) std::byte storage[sizeof(T)];
       std::memcpy(storage, take(sizeof(T)).data(), sizeof(T));
       return *reinterpret_cast<T*>(storage);

@@ -86,9 +86,11 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
 
 void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event precondition) {
   const Event event = barrier.event();
-  if (!event.exists() || !event.is_barrier() || event.owner() >= node_.size()) {
+  const bool is_known = event.owner() == node_.id() ? event.slot() < next_slot_.load() : event.owner() < node_.size();
+  if (!event.exists() || !event.is_barrier() || !is_known) {
     throw Error(ErrorCode::invalid_argument, "arrive: this is no phase of a barrier; use what create returned");
   }
+  node_.events().check(precondition);
   auto* const arrival = arena::make<Arrival>(*this, event, count);
   Cause cause;
   if (node_.events().subscribe(precondition, arrival, &cause) != EventState::untriggered) {
@@ -99,12 +101,7 @@ void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event pre
 void BarrierService::deliver(const Arrival& arrival) {
   const NodeId owner = arrival.event.owner();
   if (owner == node_.id()) {
-    try {
-      count(arrival.event, arrival.count, arrival.cause);
-    } catch (const Error&) {
-      const auto found = states_.find(arrival.event.slot());
-      if (found != states_.end()) fail(found->first, found->second, cause_of_current_exception("arrive"));
-    }
+    count(states_.at(arrival.event.slot()), arrival.event, arrival.count, arrival.cause);
     return;
   }
   const ArriveHeader header{trigger_header(arrival.event, arrival.cause), arrival.count, 0};
@@ -117,27 +114,28 @@ void BarrierService::on_message(const fabric::Message& message) {
   if (event.owner() != node_.id() || !event.is_barrier()) {
     throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " arrives at a barrier that is not here");
   }
-  count(event, header.count, cause_from(header.outcome, message.payload));
-}
-
-void BarrierService::count(Event event, std::uint32_t arrivals, const Cause& cause) {
   const auto found = states_.find(event.slot());
   if (found == states_.end()) {
-    throw Error(ErrorCode::bad_input, "arrival at a phase barrier that was never created");
+    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) +
+                                          " arrives at a phase barrier that was never created");
   }
-  State& state = found->second;
+  count(found->second, event, header.count, cause_from(header.outcome, message.payload));
+}
+
+void BarrierService::count(State& state, Event event, std::uint32_t arrivals, const Cause& cause) {
   if (state.poisoned) return;
   if (cause != nullptr) {
     fail(event.slot(), state, cause);
     return;
   }
-  std::uint32_t& arrived = state.arrived[event.generation()];
-  if (event.generation() < state.phase || arrivals > state.arrivals - arrived) {
-    throw Error(ErrorCode::invalid_state, "phase " + std::to_string(event.generation()) +
-                                              " of a barrier got more than its " + std::to_string(state.arrivals) +
-                                              " arrivals");
+  if (event.generation() < state.phase || arrivals > state.arrivals - state.arrived[event.generation()]) {
+    fail(event.slot(), state,
+         std::make_shared<const Error>(ErrorCode::invalid_state,
+                                       "phase " + std::to_string(event.generation()) + " of a barrier got more than its " +
+                                           std::to_string(state.arrivals) + " arrivals"));
+    return;
   }
-  arrived += arrivals;
+  state.arrived[event.generation()] += arrivals;
   // In order: a later phase may be complete before an earlier one is.
   for (auto it = state.arrived.find(state.phase); it != state.arrived.end() && it->second == state.arrivals;
        it = state.arrived.find(state.phase)) {

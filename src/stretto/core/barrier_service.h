@@ -27,7 +27,7 @@ class BarrierService final : private fabric::MessageHandler {
   PhaseBarrier create(std::uint32_t arrivals, std::span<const NodeId> participants);
 
   /// Arrives `count` times at this phase, when `precondition` has triggered. If that is poisoned the barrier is: an
-  /// arrival that never comes must not leave others waiting.
+  /// arrival that never comes must not leave others waiting. More arrivals than a phase takes poison the barrier too.
   void arrive(PhaseBarrier barrier, std::uint32_t count = 1, Event precondition = no_event);
 
   /// Under the baton.
@@ -45,7 +45,7 @@ class BarrierService final : private fabric::MessageHandler {
   };
 
   void on_message(const fabric::Message& message) override;
-  void count(Event event, std::uint32_t arrivals, const Cause& cause);
+  void count(State& state, Event event, std::uint32_t arrivals, const Cause& cause);
   void deliver(const Arrival& arrival);
   void fail(std::uint32_t slot, State& state, const Cause& cause);
 

@@ -13,13 +13,14 @@ namespace stretto {
 struct TriggerHeader {
   std::uint64_t event;
   std::uint8_t poisoned;
-  std::uint8_t code;  ///< ErrorCode
-  std::uint8_t unused[6];
+  std::uint8_t code;            ///< ErrorCode
+  std::uint8_t subscribed = 0;  ///< to an event's owner: the sender has subscribed to it as well
+  std::uint8_t unused[5] = {};
 };
 
-inline TriggerHeader trigger_header(Event event, const Cause& cause) {
-  return {event.bits(), cause != nullptr, static_cast<std::uint8_t>(cause == nullptr ? ErrorCode::internal : cause->code()),
-          {}};
+inline TriggerHeader trigger_header(Event event, const Cause& cause, bool subscribed = false) {
+  const ErrorCode code = cause == nullptr ? ErrorCode::internal : cause->code();
+  return {event.bits(), cause != nullptr, static_cast<std::uint8_t>(code), subscribed};
 }
 
 /// The first kilobyte of the cause's message; empty for a clean trigger.

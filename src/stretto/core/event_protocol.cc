@@ -27,6 +27,7 @@ void EventProtocol::advance(Observed& seen, Event event, const Cause& cause, Eve
   const std::uint32_t generation = event.generation();
   fire_through(seen, event, cause == nullptr ? generation : generation - 1, nullptr, out);
   seen.triggered = generation;
+  seen.subscribed.erase(seen.subscribed.begin(), seen.subscribed.upper_bound(generation));
   if (cause == nullptr) return;
   seen.poisoned = generation;
   seen.cause = cause;
@@ -41,7 +42,9 @@ void EventProtocol::observe(Event event, Waiter* waiter, EventInstructions& out)
   if (!event.is_barrier() && event.generation() > 1) {
     advance(seen, with_generation(event, event.generation() - 1), nullptr, out);
   }
-  if (!is_over(seen, event) && lost_[owner] != nullptr) advance(seen, event, lost_[owner], out);
+  if (!is_over(seen, event) && lost_[owner] != nullptr) {
+    advance(seen, with_generation(event, seen.triggered + 1), lost_[owner], out);
+  }
   if (is_over(seen, event)) {
     if (waiter == nullptr) return;
     waiter->next = nullptr;
@@ -53,8 +56,7 @@ void EventProtocol::observe(Event event, Waiter* waiter, EventInstructions& out)
     waiter->next = newest;
     newest = waiter;
   }
-  if (owner != self_ && seen.subscribed < event.generation()) {
-    seen.subscribed = event.generation();
+  if (owner != self_ && seen.subscribed.insert(event.generation()).second) {
     out.push_back({EventInstruction::Kind::send_subscribe, owner, event, nullptr, nullptr});
   }
 }
@@ -68,19 +70,26 @@ bool EventProtocol::has_triggered(Event event, Cause* cause) const {
 
 bool EventProtocol::trigger_remote(Event event, const Cause& cause, EventInstructions& out) {
   Observed& seen = observed_[slot_key(event)];
-  if (is_over(seen, event)) return false;
   const NodeId owner = event.owner();
-  if (lost_[owner] == nullptr) out.push_back({EventInstruction::Kind::send_trigger, owner, event, cause, nullptr});
+  if (is_over(seen, event)) return lost_[owner] != nullptr;
+  if (lost_[owner] == nullptr) {
+    const bool subscribed = seen.subscribed.contains(event.generation());
+    out.push_back({EventInstruction::Kind::send_trigger, owner, event, cause, nullptr, subscribed});
+  }
   advance(seen, event, cause, out);
   return true;
 }
 
 void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const Cause& cause,
                                  EventInstructions& out) {
+  if (overtaken_.erase({event.bits(), from}) != 0) return;
   if (event.is_barrier()) {
     const Observed& seen = observed_[slot_key(event)];
     if (is_over(seen, event)) {
-      out.push_back({EventInstruction::Kind::send_trigger, from, event, cause_in(seen, event), nullptr});
+      // Of a poisoned barrier the first generation that failed: what came before it was clean.
+      const Cause why = cause_in(seen, event);
+      const Event over = why == nullptr ? event : with_generation(event, seen.poisoned);
+      out.push_back({EventInstruction::Kind::send_trigger, from, over, why, nullptr});
       return;
     }
   } else if (triggered) {
@@ -93,14 +102,16 @@ void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const
   if (!watched) out.push_back({EventInstruction::Kind::watch, 0, event, nullptr, nullptr});
 }
 
-void EventProtocol::on_trigger(NodeId from, Event event, const Cause& cause, EventInstructions& out) {
+void EventProtocol::on_trigger(NodeId from, Event event, bool subscribed, const Cause& cause,
+                               EventInstructions& out) {
   if (event.owner() != self_) {
     advance(observed_[slot_key(event)], event, cause, out);
     return;
   }
   // Whoever triggered it knows already. An emptied set stays: the event is being watched.
   const auto found = subscribers_.find(event.bits());
-  if (found != subscribers_.end()) found->second.erase(from);
+  const bool known = found != subscribers_.end() && found->second.erase(from) != 0;
+  if (subscribed && !known) overtaken_.emplace(event.bits(), from);
   out.push_back({EventInstruction::Kind::trigger, from, event, cause, nullptr});
 }
 
@@ -120,19 +131,20 @@ void EventProtocol::complete_barrier(Event event, const Cause& cause, EventInstr
     return;
   }
   // Whoever waits for this or a later generation will not see it.
+  std::set<NodeId> told;
   const std::uint64_t first = event.bits();
   const std::uint64_t last = with_generation(event, Event::max_generation).bits();
   for (auto it = subscribers_.lower_bound(first); it != subscribers_.end() && it->first <= last;) {
-    for (const NodeId node : it->second) {
-      out.push_back({EventInstruction::Kind::send_trigger, node, Event::from_bits(it->first), cause, nullptr});
-    }
+    told.merge(it->second);
     it = subscribers_.erase(it);
   }
+  for (const NodeId node : told) out.push_back({EventInstruction::Kind::send_trigger, node, event, cause, nullptr});
 }
 
 void EventProtocol::on_peer_lost(NodeId node, const Cause& cause, EventInstructions& out) {
   lost_[node] = cause;
   for (auto& [event, subscribers] : subscribers_) subscribers.erase(node);
+  std::erase_if(overtaken_, [node](const auto& expected) { return expected.second == node; });
   const std::uint64_t first = Event(node, 0, 0).bits() >> 24U;
   const std::uint64_t last = Event(node, Event::slots - 1, 0).bits() >> 24U;
   for (auto it = observed_.lower_bound(first); it != observed_.end() && it->first <= last; ++it) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/event.h"
@@ -24,6 +25,7 @@ struct EventInstruction {
   Event event;
   Cause cause;
   Waiter* waiters = nullptr;
+  bool subscribed = false;  ///< send_trigger to an owner: this node has asked for the event as well
 };
 
 using EventInstructions = std::vector<EventInstruction>;
@@ -33,7 +35,7 @@ using EventInstructions = std::vector<EventInstruction>;
 ///
 /// A plain state machine of one node: calls in, instructions out, no I/O. Used under the node's baton only.
 /// At most 2N - 2 messages for an event that N nodes watch: one subscription a node, one trigger a node, none back to
-/// whoever triggered.
+/// whoever triggered, in whatever order they arrive.
 class EventProtocol {
  public:
   EventProtocol(NodeId self, std::uint32_t nodes) : self_(self), lost_(nodes) {}
@@ -45,14 +47,16 @@ class EventProtocol {
   /// What this node knows of such an event; `cause` is set if it is poisoned.
   bool has_triggered(Event event, Cause* cause) const;
 
-  /// The program triggers another node's event here. False when this node knows that it has triggered already.
+  /// The program triggers another node's event here. False when this node knows that it has triggered already; that a
+  /// lost owner's event was poisoned here does not count.
   bool trigger_remote(Event event, const Cause& cause, EventInstructions& out);
 
   /// A peer wants to hear of this node's event. `triggered` says whether it is over already (barriers: ignored).
   void on_subscribe(NodeId from, Event event, bool triggered, const Cause& cause, EventInstructions& out);
 
-  /// A peer says that `event` has triggered: ours (somebody triggered it there) or one that we subscribed to.
-  void on_trigger(NodeId from, Event event, const Cause& cause, EventInstructions& out);
+  /// A peer says that `event` has triggered: ours (it was triggered there; `subscribed`: after the peer had asked for
+  /// it), or one that we subscribed to.
+  void on_trigger(NodeId from, Event event, bool subscribed, const Cause& cause, EventInstructions& out);
 
   /// An own event that the protocol watches has triggered.
   void on_local_trigger(Event event, const Cause& cause, EventInstructions& out);
@@ -69,10 +73,10 @@ class EventProtocol {
  private:
   // Another node's slot, or a barrier's.
   struct Observed {
-    std::uint32_t triggered = 0;   // generations up to this one are over
-    std::uint32_t subscribed = 0;  // the latest that the owner was asked for
-    std::uint32_t poisoned = 0;    // the generation that `cause` poisoned, the slot's last; 0 for none
+    std::uint32_t triggered = 0;  // generations up to this one are over
+    std::uint32_t poisoned = 0;   // the generation that `cause` poisoned, the slot's last; 0 for none
     Cause cause;
+    std::set<std::uint32_t> subscribed;        // later generations that the owner was asked for
     std::map<std::uint32_t, Waiter*> waiters;  // by generation, newest first
   };
 
@@ -91,6 +95,8 @@ class EventProtocol {
   std::vector<Cause> lost_;                                // by node: why it is lost
   std::map<std::uint64_t, Observed> observed_;             // by node and slot
   std::map<std::uint64_t, std::set<NodeId>> subscribers_;  // of own events, by event
+  // Subscriptions to own events still to come, from nodes that have triggered them: they need no answer.
+  std::set<std::pair<std::uint64_t, NodeId>> overtaken_;
 };
 
 }  // namespace stretto

@@ -167,6 +167,15 @@ void EventService::check(Event event) const {
                                                std::to_string(endpoint_.size()) + " nodes");
 }
 
+void EventService::check_user_event(Event event) const {
+  if (event.exists() && !event.is_barrier()) {
+    check(event);
+    return;
+  }
+  throw Error(ErrorCode::invalid_argument, std::string(event.exists() ? "a phase barrier" : "no event") +
+                                               " cannot be triggered; create_user_event makes what can be");
+}
+
 EventState EventService::query(Event event, Cause* cause) {
   if (!event.exists()) return EventState::triggered;
   if (is_local(event)) {
@@ -197,6 +206,8 @@ EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
   if (is_local(event)) {
     const EventState state = table_.subscribe(event, waiter);
     if (state == EventState::poisoned) *cause = table_.cause_of(event);
+    // Registered while the shutdown swept: nothing may wait any more.
+    if (state == EventState::untriggered && shut_down_.load()) table_.trigger(event, shutdown_cause_);
     return state;
   }
   check(event);
@@ -205,18 +216,18 @@ EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
 }
 
 void EventService::trigger(Event event, const Cause& cause) {
+  check_user_event(event);
   bool first = true;
   if (is_local(event)) {
     first = table_.trigger(event, cause);
   } else {
-    check(event);
     endpoint_.context().enter([&] {
       EventInstructions out;
       first = protocol_.trigger_remote(event, cause, out);
       carry_out(out);
     });
   }
-  if (first) return;
+  if (first || shut_down_.load()) return;  // the shutdown may have poisoned it before
   throw Error(ErrorCode::invalid_state, "event " + std::to_string(event.bits()) +
                                             " has triggered already: a user event is triggered once");
 }
@@ -230,7 +241,8 @@ void EventService::trigger_quietly(Event event, const Cause& cause) noexcept {
 }
 
 void EventService::trigger_after(Event event, Event precondition) {
-  check(event);
+  check_user_event(event);
+  check(precondition);
   if (!precondition.exists()) {
     trigger(event, nullptr);
     return;
@@ -247,6 +259,7 @@ Event EventService::merge(std::span<const Event> events) {
   std::uint32_t waiting = 0;
   Event only;
   for (const Event event : events) {
+    check(event);
     const EventState state = is_local(event) || !event.exists() ? query(event) : EventState::untriggered;
     if (state == EventState::triggered) continue;
     if (state == EventState::poisoned) return event;
@@ -285,6 +298,7 @@ Event EventService::merge(std::span<const Event> events) {
 
 void EventService::observe_time(Event event, std::function<double()> clock,
                                 std::function<void(double, const Cause&)> observer) {
+  check(event);
   auto* const waiter = arena::make<TimeObserver>(std::move(clock), std::move(observer));
   Cause cause;
   if (subscribe(event, waiter, &cause) != EventState::untriggered) waiter->fire(waiter, cause);
@@ -309,7 +323,7 @@ void EventService::on_message(const fabric::Message& message) {
       throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " triggers event " +
                                             std::to_string(event.bits()) + ", which is not its to trigger");
     }
-    protocol_.on_trigger(message.from, event, cause_from(header, message.payload), out);
+    protocol_.on_trigger(message.from, event, header.subscribed != 0, cause_from(header, message.payload), out);
   }
   carry_out(out);
 }
@@ -323,7 +337,7 @@ void EventService::carry_out(EventInstructions& instructions) {
         break;
       case EventInstruction::Kind::send_trigger:
         endpoint_.send(instruction.node, fabric::MessageType::event_trigger,
-                       bytes_of(trigger_header(instruction.event, instruction.cause)),
+                       bytes_of(trigger_header(instruction.event, instruction.cause, instruction.subscribed)),
                        text_of(instruction.cause));
         break;
       case EventInstruction::Kind::watch: watch(instruction.event); break;
@@ -354,9 +368,12 @@ void EventService::on_peer_lost(NodeId peer, const Cause& cause) {
 }
 
 void EventService::shut_down(const Cause& cause) {
-  if (!shut_down_.load()) {
-    shutdown_cause_ = cause;
-    shut_down_.store(true, std::memory_order_release);
+  {
+    const std::lock_guard lock(shut_down_mutex_);
+    if (!shut_down_.load()) {
+      shutdown_cause_ = cause;
+      shut_down_.store(true);
+    }
   }
   table_.poison_awaited(cause);
   endpoint_.context().enter([&] {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
+#include <mutex>
 #include <span>
 
 #include "stretto/core/event.h"
@@ -23,6 +23,9 @@ class EventService final : private fabric::MessageHandler {
 
   Event create() { return table_.create(); }
 
+  /// Throws Error(invalid_argument) for an event of a node that does not exist.
+  void check(Event event) const;
+
   /// Whether `event` has triggered as far as this node can know; if poisoned, `cause` (may be null) is set. Asking
   /// about another node's event subscribes to it.
   EventState query(Event event, Cause* cause = nullptr);
@@ -34,7 +37,8 @@ class EventService final : private fabric::MessageHandler {
   /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.
   void complete(Event event, const Cause& cause = nullptr) noexcept { table_.trigger(event, cause); }
 
-  /// Triggers a user event of any node now. Throws Error(invalid_state) when it is known to have triggered.
+  /// Triggers a user event of any node now. Throws Error(invalid_state) when it is known to have triggered, and
+  /// Error(invalid_argument) for what is no user event.
   void trigger(Event event, const Cause& cause);
   /// Triggers it after `precondition`.
   void trigger_after(Event event, Event precondition);
@@ -46,7 +50,7 @@ class EventService final : private fabric::MessageHandler {
   void observe_time(Event event, std::function<double()> clock, std::function<void(double, const Cause&)> observer);
 
   /// From now on nothing waits any more: everything waited for is poisoned with `cause`, and so is what is waited
-  /// for later.
+  /// for later. Any thread that serves no context; the first cause stays.
   void shut_down(const Cause& cause);
 
   EventTable& table() noexcept { return table_; }
@@ -65,7 +69,7 @@ class EventService final : private fabric::MessageHandler {
 
   void on_message(const fabric::Message& message) override;
   bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }
-  void check(Event event) const;
+  void check_user_event(Event event) const;
   void carry_out(EventInstructions& instructions);
   void trigger_quietly(Event event, const Cause& cause) noexcept;
   void watch(Event event);
@@ -73,8 +77,9 @@ class EventService final : private fabric::MessageHandler {
   fabric::Endpoint& endpoint_;
   EventTable table_;
   EventProtocol protocol_;  // under the baton
+  std::mutex shut_down_mutex_;
   std::atomic<bool> shut_down_{false};
-  Cause shutdown_cause_;
+  Cause shutdown_cause_;  // written once, before shut_down_
 };
 
 }  // namespace stretto

@@ -74,17 +74,28 @@ EventTable::FreeSlots& EventTable::lock_some() noexcept {
   }
 }
 
+// Moves half of another cache's slots, if it has `least` or more, into this one.
+bool EventTable::take_from_another(FreeSlots& free, std::size_t least) {
+  for (FreeSlots& other : free_) {
+    if (&other == &free || other.locked.exchange(true, std::memory_order_acquire)) continue;
+    if (other.slots.size() >= least) {
+      const auto half = other.slots.end() - static_cast<std::ptrdiff_t>((other.slots.size() + 1) / 2);
+      free.slots.assign(half, other.slots.end());
+      other.slots.erase(half, other.slots.end());
+    }
+    other.locked.store(false, std::memory_order_release);
+    if (!free.slots.empty()) return true;
+  }
+  return false;
+}
+
 void EventTable::refill(FreeSlots& free) {
+  // Where one thread creates what another triggers, the free slots gather at the other.
+  if (take_from_another(free, refill_slots)) return;
   const std::uint32_t first = high_water_.fetch_add(refill_slots, std::memory_order_relaxed);
   if (first + refill_slots > slots) {
     high_water_.fetch_sub(refill_slots, std::memory_order_relaxed);
-    // Another cache may have some left.
-    for (FreeSlots& other : free_) {
-      if (&other == &free || other.locked.exchange(true, std::memory_order_acquire)) continue;
-      free.slots.swap(other.slots);
-      other.locked.store(false, std::memory_order_release);
-      if (!free.slots.empty()) return;
-    }
+    if (take_from_another(free, 1)) return;
     throw Error(ErrorCode::out_of_resources,
                 "node " + std::to_string(self_) + " has no free event: " + std::to_string(slots) +
                     " are untriggered or poisoned; wait for some of them before creating more");
@@ -130,7 +141,8 @@ EventState EventTable::subscribe(Event event, Waiter* waiter) noexcept {
     const EventState state = state_of(old, event.generation());
     if (state != EventState::untriggered) return state;
     waiter->next = waiters_of(old);
-  } while (!word.compare_exchange_weak(old, wanted, std::memory_order_acq_rel, std::memory_order_acquire));
+    // Sequentially consistent with poison_awaited: see EventService::subscribe.
+  } while (!word.compare_exchange_weak(old, wanted, std::memory_order_seq_cst, std::memory_order_acquire));
   return EventState::untriggered;
 }
 
@@ -140,7 +152,7 @@ bool EventTable::trigger(Event event, const Cause& cause) noexcept {
     const std::lock_guard lock(causes_mutex_);
     // Before the word tells of it. A racing trigger that wins takes it out again.
     if (state_of(word.load(std::memory_order_acquire), event.generation()) != EventState::untriggered) return false;
-    causes_.emplace(event.slot(), cause);
+    causes_.emplace(event, cause);
   }
   const std::uint64_t next =
       cause == nullptr ? after(event.generation()) : make_word(event.generation(), poisoned_mark);
@@ -149,7 +161,7 @@ bool EventTable::trigger(Event event, const Cause& cause) noexcept {
     if (state_of(old, event.generation()) != EventState::untriggered) {
       if (cause != nullptr && generation_of(old) != event.generation()) {
         const std::lock_guard lock(causes_mutex_);
-        causes_.erase(event.slot());
+        causes_.erase(event);
       }
       return false;
     }
@@ -181,7 +193,7 @@ void EventTable::retire_page_if_done(std::uint32_t slot) noexcept {
 
 Cause EventTable::cause_of(Event event) const {
   const std::lock_guard lock(causes_mutex_);
-  const auto found = causes_.find(event.slot());
+  const auto found = causes_.find(event);
   return found == causes_.end() ? nullptr : found->second;
 }
 
@@ -194,7 +206,7 @@ bool EventTable::was_created(Event event) const noexcept {
 void EventTable::poison_awaited(const Cause& cause) noexcept {
   const std::uint32_t end = high_water_.load(std::memory_order_acquire);
   for (std::uint32_t slot = 0; slot < end; ++slot) {
-    const std::uint64_t word = words_[slot].load(std::memory_order_acquire);
+    const std::uint64_t word = words_[slot].load(std::memory_order_seq_cst);
     if (waiter_of(word) == 0 || waiter_of(word) == poisoned_mark) continue;
     trigger({self_, slot, generation_of(word)}, cause);
   }

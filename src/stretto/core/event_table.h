@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -63,6 +64,7 @@ class EventTable {
   std::uint32_t take_slot();
   void recycle(std::uint32_t slot);
   void refill(FreeSlots& free);
+  bool take_from_another(FreeSlots& free, std::size_t least);
   FreeSlots& lock_some() noexcept;
   void finish(Event event, std::uint64_t old_word) noexcept;
   void retire_page_if_done(std::uint32_t slot) noexcept;
@@ -74,7 +76,7 @@ class EventTable {
   std::atomic<std::uint32_t> high_water_{0};
   std::array<FreeSlots, 8> free_;
   mutable std::mutex causes_mutex_;
-  std::map<std::uint32_t, Cause> causes_;      // of poisoned slots
+  std::map<Event, Cause> causes_;              // of poisoned events
 };
 
 }  // namespace stretto

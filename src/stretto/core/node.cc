@@ -57,6 +57,8 @@ ArenaPointer<T> make_in_arena(Arguments&&... arguments) {
   return {arena::make<T>(std::forward<Arguments>(arguments)...), [](T* object) { arena::destroy(object); }};
 }
 
+constexpr double most_charged_seconds = 1e6;  // virtual time is counted in picoseconds, in 63 bits
+
 Node& node_of_running_task(const char* call) {
   const Worker* const worker = Worker::current();
   if (worker != nullptr && worker->task() != nullptr) return worker->task()->node;
@@ -145,6 +147,7 @@ void Node::wait(Event event) {
 
 void Node::wait_in_task(Event event, Cause& cause) {
   Worker& worker = *Worker::current();
+  worker.reserve_stack();
   const auto wait = make_in_arena<StackWait>(*worker.held(), worker, worker.task()->priority);
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;
   worker.held()->hand_on();
@@ -177,8 +180,10 @@ Future<double> Node::time_of(Event event) {
 double Node::now() const noexcept { return engine_.now(); }
 
 void Node::charge(double seconds) {
-  if (!(seconds >= 0)) {
-    throw Error(ErrorCode::invalid_argument, "charge: " + std::to_string(seconds) + " seconds; it must not be negative");
+  if (!(seconds >= 0 && seconds <= most_charged_seconds)) {
+    throw Error(ErrorCode::invalid_argument, "charge: " + std::to_string(seconds) +
+                                                 " seconds; it must be between 0 and " +
+                                                 std::to_string(most_charged_seconds));
   }
   Worker* const worker = Worker::current();
   if (worker == nullptr || worker->task() == nullptr) {

@@ -29,8 +29,8 @@ std::map<TaskType, std::pair<std::string_view, RemoteTasks::Start>>& functions()
 TaskType RemoteTasks::register_function(std::string_view type_name, Start start) {
   const TaskType type = fnv1a_64(type_name);
   const auto [place, added] = functions().try_emplace(type, type_name, start);
-  if (!added && place->second.first != type_name) {
-    throw Error(ErrorCode::internal, "two remote functions have the same hash; rename one of them: " +
+  if (!added && (place->second.first != type_name || place->second.second != start)) {
+    throw Error(ErrorCode::internal, "two remote functions have the same name or hash; rename one of them: " +
                                          std::string(type_name) + " and " + std::string(place->second.first));
   }
   return type;
@@ -107,6 +107,7 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
     throw Error(ErrorCode::invalid_argument, "spawn_on: node " + std::to_string(where) + " does not exist; the job has " +
                                                  std::to_string(node_.size()) + " nodes, numbered from 0");
   }
+  node_.events().check(options.precondition());
   const Event completion = node_.events().create();
   node_.task_started();
   const SpawnHeader header{type, completion.bits(), options.priority(), options.processor()};
@@ -170,11 +171,17 @@ void RemoteTasks::start_here(const fabric::Message& message) {
   }
   const int processor = header.processor < static_cast<std::int32_t>(node_.processors()) ? header.processor : -1;
   const SpawnOptions options = SpawnOptions().priority(header.priority).processor(processor);
-  Started started = found->second.second(node_, options, message.payload);
+  Started started;
+  try {
+    started = found->second.second(node_, options, message.payload);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::bad_input) throw;
+    started.failure = std::make_shared<const Error>(error);  // no room for a task here, which is no fault of the caller
+  }
   auto* const reply = arena::make<Reply>(*this, message.from, Event::from_bits(header.completion),
                                          std::move(started.write_result));
-  Cause cause;
-  if (node_.events().subscribe(started.completion, reply, &cause) != EventState::untriggered) {
+  Cause cause = started.failure;
+  if (cause != nullptr || node_.events().subscribe(started.completion, reply, &cause) != EventState::untriggered) {
     Reply::ready(reply, cause);
   }
 }

@@ -34,6 +34,7 @@ class RemoteTasks final : private fabric::MessageHandler {
   struct Started {
     Event completion;
     WriteResult write_result;
+    Cause failure;  ///< why it could not be spawned
   };
   using Start = Started (*)(Node& node, const SpawnOptions& options, ConstByteSpan arguments);
 

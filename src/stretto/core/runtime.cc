@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "stretto/base/settings.h"
+#include "stretto/core/barrier_service.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/extension.h"
 #include "stretto/core/sim_engine.h"
 #include "stretto/core/thread_engine.h"
+#include "stretto/fabric/bootstrap/bootstrap.h"
+#include "stretto/fabric/bootstrap/launcher_choice.h"
+#include "stretto/fabric/cluster/cluster_fabric.h"
 #include "stretto/fabric/local/local_fabric.h"
 #include "stretto/fabric/sim/sim_fabric.h"
 #include "stretto/fabric/spec.h"
@@ -23,6 +28,8 @@ namespace {
 
 // All segments of a process together leave room for the rest of its 47 bits of address space.
 constexpr std::size_t most_segment_bytes_of_process = std::size_t{16} << 40U;
+
+constexpr unsigned spins_with_own_core = 20'000;
 
 unsigned usable_cores() {
   cpu_set_t set;
@@ -53,6 +60,16 @@ RuntimeOptions RuntimeOptions::from_environment() {
   const Settings settings = Settings::from_environment();
   RuntimeOptions options;
   options.fabric = settings.text("STRETTO_FABRIC");
+  const fabric::LauncherChoice choice = fabric::choose_launcher(fabric::process_environment());
+  if (choice.launcher != fabric::Launcher::none) {
+    if (settings.is_set("STRETTO_FABRIC") && options.fabric != "cluster") {
+      throw Error(ErrorCode::bad_input, "a launcher started this process as rank " + std::to_string(choice.rank) +
+                                            " of a job, but STRETTO_FABRIC is " + options.fabric +
+                                            ", which would make each rank a job of its own; unset STRETTO_FABRIC or "
+                                            "start the program without the launcher");
+    }
+    options.fabric = "cluster";
+  }
   options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   return options;
@@ -65,6 +82,12 @@ struct Runtime::Parts {
   std::unique_ptr<SimEngine> simulator;
   std::vector<std::unique_ptr<Node>> nodes;
   unsigned workers = 1;
+  bool used = false;
+  bool job_failed = false;
+  // On sim, of the mains: how many are to be waited for, which are over, and whether one failed.
+  std::size_t mains_left = 0;
+  std::vector<bool> main_is_over;
+  bool main_failed = false;
 
   Engine& engine() {
     if (threads != nullptr) return *threads;
@@ -81,38 +104,58 @@ struct Runtime::Parts {
   }
 
   void start(const RuntimeOptions& options);
+  unsigned nodes_of_this_host();
   void make_nodes();
+  void meet_at_the_end();
+  Cause failure_of(std::span<const Event> mains);
   void run_in_real_time(std::span<const Event> mains);
   void run_simulated(std::span<const Event> mains);
+  void end_of_main(NodeId node, bool with_failure);
+  void bury(Node& node);
   void drain();
-  bool finished(std::span<const Event> mains);
-  void run_until(bool (*done)(Parts&, std::span<const Event>), std::span<const Event> mains);
+  void run_until(bool (*done)(const Parts&));
 };
 
 void Runtime::Parts::start(const RuntimeOptions& options) {
   fabric::Spec spec = fabric::parse_spec(options.fabric);
-  workers = options.workers == 0 ? usable_cores() : options.workers;
+  const unsigned cores = usable_cores();
+  workers = options.workers == 0 ? cores : options.workers;
   switch (spec.kind) {
-    case fabric::Spec::Kind::local: {
-      ThreadEngine::Options engine_options;
-      engine_options.workers = workers;
-      threads = std::make_unique<ThreadEngine>(engine_options);
-      spec.local.segment_bytes =
-          std::min(options.segment_bytes, most_segment_bytes_of_process / spec.local.nodes);
+    case fabric::Spec::Kind::local:
+      threads = std::make_unique<ThreadEngine>();
+      spec.local.segment_bytes = std::min(options.segment_bytes, most_segment_bytes_of_process / spec.local.nodes);
       fabric = std::make_unique<fabric::LocalFabric>(spec.local, threads.get());
       break;
-    }
     case fabric::Spec::Kind::sim:
       workers = 1;
       spec.sim.segment_bytes = std::min(options.segment_bytes, most_segment_bytes_of_process / spec.sim.nodes);
       fabric = std::make_unique<fabric::SimFabric>(spec.sim);
       simulator = std::make_unique<SimEngine>(simulated());
       break;
-    case fabric::Spec::Kind::cluster:
-      throw Error(ErrorCode::not_supported, "STRETTO_FABRIC=cluster is not available yet; use local:N or sim:N");
+    case fabric::Spec::Kind::cluster: {
+      threads = std::make_unique<ThreadEngine>();
+      fabric::ClusterOptions cluster;
+      cluster.segment_bytes = options.segment_bytes;
+      fabric = fabric::make_cluster_fabric(fabric::connect(fabric::process_environment()), cluster, threads.get());
+      // The nodes of a host share its cores, unless the launcher gave each its own.
+      if (options.workers == 0) workers = std::max(1U, cores / nodes_of_this_host());
+      break;
+    }
   }
   make_nodes();
-  if (threads != nullptr) threads->start(fabric->endpoints());
+  if (threads == nullptr) return;
+  ThreadEngine::Options engine_options;
+  engine_options.workers = workers;
+  // Spinning pays only where nobody else wants the core.
+  if (nodes_of_this_host() * workers <= cores) engine_options.spins = spins_with_own_core;
+  threads->start(engine_options, fabric->endpoints());
+}
+
+unsigned Runtime::Parts::nodes_of_this_host() {
+  const std::string here = fabric->host_of(fabric->endpoints().front()->self());
+  unsigned count = 0;
+  for (NodeId node = 0; node < fabric->size(); ++node) count += fabric->host_of(node) == here ? 1U : 0U;
+  return count;
 }
 
 void Runtime::Parts::make_nodes() {
@@ -122,6 +165,25 @@ void Runtime::Parts::make_nodes() {
   for (fabric::Endpoint* const endpoint : endpoints) {
     nodes.push_back(std::make_unique<Node>(*endpoint, engine(), processors));
     for (const ExtendNode& extend : extensions()) extend(*nodes.back());
+  }
+  if (nodes.front()->id() != 0) return;
+  std::vector<NodeId> everybody(fabric->size());
+  std::iota(everybody.begin(), everybody.end(), NodeId{0});
+  nodes.front()->barriers().create(fabric->size(), everybody);
+}
+
+// Processes leave together: until then others may need what this one owns. Node 0 makes its first phase barrier at
+// creation, so all know it. The second phase keeps node 0 until everybody has heard of the end of the first.
+void Runtime::Parts::meet_at_the_end() {
+  const PhaseBarrier all_done({0, Event::first_barrier_slot, 1});
+  Node& here = *nodes.front();
+  here.barriers().arrive(all_done);
+  try {
+    here.wait(all_done.event());
+    here.barriers().arrive(all_done.next());
+    if (here.id() == 0) here.wait(all_done.next().event());
+  } catch (const Error&) {
+    // Somebody died: there is nobody to wait for.
   }
 }
 
@@ -145,56 +207,72 @@ void Runtime::Parts::run_in_real_time(std::span<const Event> mains) {
   }
 }
 
-bool Runtime::Parts::finished(std::span<const Event> mains) {
-  bool all = true;
-  for (std::size_t i = 0; i < mains.size(); ++i) {
-    const EventState state = nodes[i]->events().query(mains[i]);
-    if (state == EventState::poisoned && alive(*nodes[i])) return true;
-    all = all && (state != EventState::untriggered || !alive(*nodes[i]));
-  }
-  return all;
+// Nobody waits any more for the main of a node that has died.
+void Runtime::Parts::end_of_main(NodeId node, bool with_failure) {
+  if (main_is_over[node]) return;
+  main_is_over[node] = true;
+  --mains_left;
+  main_failed = main_failed || with_failure;
 }
 
-void Runtime::Parts::run_until(bool (*done)(Parts&, std::span<const Event>), std::span<const Event> mains) {
+void Runtime::Parts::run_until(bool (*done)(const Parts&)) {
   struct Condition {
-    Parts& parts;
-    bool (*done)(Parts&, std::span<const Event>);
-    std::span<const Event> mains;
-  } condition{*this, done, mains};
+    const Parts& parts;
+    bool (*done)(const Parts&);
+  } condition{*this, done};
   const bool reached = simulator->run(
       [](void* argument) {
-        const auto& asked = *static_cast<Condition*>(argument);
-        return asked.done(asked.parts, asked.mains);
+        const auto& asked = *static_cast<const Condition*>(argument);
+        return asked.done(asked.parts);
       },
       &condition);
   if (reached) return;
   std::string waiting;
-  for (std::size_t i = 0; i < mains.size(); ++i) {
-    if (nodes[i]->live_tasks() > 0 && alive(*nodes[i])) waiting += " " + std::to_string(nodes[i]->id());
+  for (const auto& node : nodes) {
+    if (node->live_tasks() > 0) waiting += " " + std::to_string(node->id());
   }
   throw Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + waiting);
 }
 
 void Runtime::Parts::run_simulated(std::span<const Event> mains) {
+  mains_left = mains.size();
+  main_is_over.assign(mains.size(), false);
+  simulated().on_kill([this](NodeId node) { end_of_main(node, false); });
+  for (NodeId id = 0; id < mains.size(); ++id) {
+    nodes[id]->events().observe_time(
+        mains[id], [] { return 0.0; }, [this, id](double, const Cause& cause) { end_of_main(id, cause != nullptr); });
+  }
   try {
-    run_until([](Parts& parts, std::span<const Event> awaited) { return parts.finished(awaited); }, mains);
+    run_until([](const Parts& parts) { return parts.main_failed || parts.mains_left == 0; });
   } catch (const Error& error) {
     cancel(std::make_shared<const Error>(error));
   }
+}
+
+// What a dead node still waits for will not come: it has lost everybody.
+void Runtime::Parts::bury(Node& node) {
+  const Error dead(ErrorCode::peer_lost, "node " + std::to_string(node.id()) + " was killed");
+  node.endpoint().context().enter([&] {
+    for (NodeId peer = 0; peer < node.size(); ++peer) node.endpoint().lose(peer, dead);
+  });
 }
 
 // Everything that still waits is told that it is over; what runs is let finish.
 void Runtime::Parts::drain() {
   const Cause over = make_cause(ErrorCode::cancelled, "the job is over");
   if (simulator != nullptr) {
+    for (const auto& node : nodes) {
+      if (!alive(*node)) bury(*node);
+    }
     simulator->exhume();
     cancel(over);
-    run_until([](Parts& parts, std::span<const Event>) { return parts.idle(); }, {});
+    run_until([](const Parts& parts) { return parts.idle(); });
     return;
   }
+  cancel(over);  // also where no task is left: merges and the like wait without one
   for (std::chrono::microseconds pause{10}; !idle(); pause = std::min(pause * 2, std::chrono::microseconds(1000))) {
-    cancel(over);
     std::this_thread::sleep_for(pause);
+    cancel(over);
   }
 }
 
@@ -203,10 +281,14 @@ Runtime::Runtime(const RuntimeOptions& options) : parts_(std::make_unique<Parts>
 Runtime::~Runtime() {
   if (parts_->threads != nullptr) parts_->threads->stop();
   for (const auto& node : parts_->nodes) node->endpoint().context().serve();
-  if (parts_->fabric != nullptr) parts_->fabric->close();
+  // A fabric that is not closed is a death to its peers.
+  if (!parts_->job_failed) parts_->fabric->close();
 }
 
 void Runtime::run(Main main) {
+  if (std::exchange(parts_->used, true)) {
+    throw Error(ErrorCode::invalid_state, "a Runtime runs once; make another one for another job");
+  }
   std::vector<Event> mains;
   for (const auto& node : parts_->nodes) {
     mains.push_back(node->spawn([&main](Node& here) { return main(here); }, SpawnOptions().processor(0)));
@@ -216,22 +298,43 @@ void Runtime::run(Main main) {
   } else {
     parts_->run_in_real_time(mains);
   }
+  parts_->job_failed = parts_->failure_of(mains) != nullptr;
+  if (!parts_->job_failed && parts_->fabric->size() > parts_->nodes.size()) parts_->meet_at_the_end();
   parts_->drain();
+  if (const Cause failure = parts_->failure_of(mains)) throw Error(*failure);
+}
+
+// Why the job failed: the first main that failed, but rather one that was not merely cancelled for another's sake.
+Cause Runtime::Parts::failure_of(std::span<const Event> mains) {
   Cause first;
   for (std::size_t i = 0; i < mains.size(); ++i) {
-    const Cause cause = parts_->nodes[i]->cause_of(mains[i]);
-    if (cause == nullptr || !parts_->alive(*parts_->nodes[i])) continue;
+    const Cause cause = nodes[i]->cause_of(mains[i]);
+    if (cause == nullptr || !alive(*nodes[i])) continue;
     if (first == nullptr || (first->code() == ErrorCode::cancelled && cause->code() != ErrorCode::cancelled)) {
       first = cause;
     }
   }
-  if (first != nullptr) throw Error(*first);
+  return first;
 }
 
 std::span<const std::unique_ptr<Node>> Runtime::nodes() const { return parts_->nodes; }
 fabric::Fabric& Runtime::fabric() { return *parts_->fabric; }
 Engine& Runtime::engine() { return parts_->engine(); }
 unsigned Runtime::workers() const { return parts_->workers; }
+
+std::string Runtime::describe() const {
+  const std::uint32_t all = parts_->fabric->size();
+  const std::size_t here = parts_->nodes.size();
+  std::string text = std::to_string(all) + (all == 1 ? " node on " : " nodes on ") + std::string(parts_->fabric->name());
+  if (here == all) {
+    text += all == 1 ? ", in this process" : ", all in this process";
+  } else {
+    text += ", " + std::to_string(here) + " in this process, host " +
+            parts_->fabric->host_of(parts_->nodes.front()->id());
+  }
+  if (parts_->simulator != nullptr) return text + "; times are virtual";
+  return text + "; " + std::to_string(parts_->workers) + (parts_->workers == 1 ? " worker thread" : " worker threads");
+}
 
 int detail::report_failure(const std::exception& error) {
   std::fprintf(stderr, "stretto: %s\n", error.what());

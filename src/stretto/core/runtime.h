@@ -17,7 +17,8 @@ namespace stretto {
 /// What a job's process needs to know before it begins.
 struct RuntimeOptions {
   RuntimeOptions() {}
-  /// From the environment (`stretto info --settings` lists it). Throws Error(bad_input).
+  /// From the environment (`stretto info --settings` lists it): `cluster` if a launcher announces this process.
+  /// Throws Error(bad_input).
   static RuntimeOptions from_environment();
 
   std::string fabric = "local:1";  ///< see fabric/spec.h
@@ -38,8 +39,8 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   /// Calls `main` once for each node of this process, as a task, and returns when all have returned and no task is
-  /// left. Tasks that still wait when the last main returns are cancelled. When one main fails, the other nodes of the
-  /// process are cancelled, and its Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more.
+  /// left. Called once. Tasks that still wait when the last main returns are cancelled. When one main fails, the other
+  /// nodes of the process are cancelled, those of other processes see this one die, and its Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more.
   void run(Main main);
   template <class F>
     requires(!std::is_constructible_v<Main, F> && std::is_invocable_v<F, Node&>)
@@ -55,6 +56,8 @@ class Runtime {
   fabric::Fabric& fabric();
   Engine& engine();
   unsigned workers() const;
+  /// What runs where, in one line for people: "4 nodes on local, all in this process; 2 worker threads".
+  std::string describe() const;
 
  private:
   struct Parts;

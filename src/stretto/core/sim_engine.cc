@@ -103,6 +103,7 @@ double SimEngine::now() const noexcept { return fabric::to_seconds(fabric_.timel
 
 // The processor stays held meanwhile: nothing else runs on it.
 void SimEngine::charge(Worker& worker, double seconds) {
+  worker.reserve_stack();
   Worker::Suspended place;
   place.processor = worker.held();
   fabric_.timeline().at(fabric_.timeline().now() + fabric::to_virtual(seconds),

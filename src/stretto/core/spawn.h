@@ -101,9 +101,11 @@ template <class F>
 auto Node::spawn(F&& function, const SpawnOptions& options) {
   using Spawned = detail::SpawnedTask<std::decay_t<F>>;
   static_assert(sizeof(Spawned) <= arena::max_block_bytes, "the callable is too large: let it own its data by pointer");
+  events_.check(options.precondition());
+  Processor& where = processor(options.processor());
   const Event completion = events_.create();
-  auto* const record = arena::make<Spawned>(std::forward<F>(function), *this, processor(options.processor()),
-                                            options.priority(), completion);
+  auto* const record =
+      arena::make<Spawned>(std::forward<F>(function), *this, where, options.priority(), completion);
   using Value = typename Spawned::Value;
   if constexpr (std::is_void_v<Value>) {
     submit(*record, options.precondition());
@@ -128,10 +130,10 @@ RemoteTasks::Started RemoteFunction<Function, R (*)(Node&, Parameters...)>::star
     return std::apply([&here](auto&... each) { return Function(here, each...); }, values);
   };
   if constexpr (std::is_void_v<Value>) {
-    return {node.spawn(std::move(call), options), nullptr};
+    return {node.spawn(std::move(call), options), nullptr, nullptr};
   } else {
     const auto future = node.spawn(std::move(call), options);
-    return {future.event(), [future](ArchiveWriter& writer) { writer.write(future.take()); }};
+    return {future.event(), [future](ArchiveWriter& writer) { writer.write(future.take()); }, nullptr};
   }
 }
 

@@ -6,10 +6,11 @@
 namespace stretto::detail {
 
 bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
-  record_.suspended = handle;
   Cause cause;
-  if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) return true;
-  record_.suspended = nullptr;
+  if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) {
+    record_.suspended = handle;  // nobody resumes it before this worker lets go of the processor
+    return true;
+  }
   record_.cause = cause;
   return false;
 }

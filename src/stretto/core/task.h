@@ -70,7 +70,7 @@ class PromiseBase {
     return {*record, std::move(future)};
   }
   template <class T>
-  auto await_transform(Task<T>&& task) noexcept;
+  auto await_transform(Task<T>&& task);
 
   static void* operator new(std::size_t bytes);
   static void operator delete(void* frame, std::size_t bytes) noexcept;
@@ -162,7 +162,8 @@ class TaskAwaiter {
 };
 
 template <class T>
-auto PromiseBase::await_transform(Task<T>&& task) noexcept {
+auto PromiseBase::await_transform(Task<T>&& task) {
+  if (!task.handle()) throw Error(ErrorCode::invalid_state, "a Task was awaited twice, or after it was moved from");
   return TaskAwaiter<T>(*record, std::move(task));
 }
 

@@ -46,17 +46,18 @@ ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
 
 ThreadEngine::Seat::~Seat() { close(bell); }
 
-ThreadEngine::ThreadEngine(const Options& options) : options_(options), started_(std::chrono::steady_clock::now()) {
-  for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
-  seats_.push_back(std::make_unique<Seat>(*this, true));
-}
+// determinism: this engine is the one that runs in real time
+ThreadEngine::ThreadEngine() : started_(std::chrono::steady_clock::now()) {}
 
 ThreadEngine::~ThreadEngine() { stop(); }
 
-void ThreadEngine::start(std::span<fabric::Endpoint* const> endpoints) {
+void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* const> endpoints) {
+  options_ = options;
   for (fabric::Endpoint* const endpoint : endpoints) {
     if (endpoint->descriptor() >= 0) polled_.push_back(endpoint);
   }
+  for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
+  seats_.push_back(std::make_unique<Seat>(*this, true));
   for (const auto& seat : seats_) seat->thread = std::thread([&worker = seat->worker] { worker.run(); });
 }
 
@@ -69,6 +70,7 @@ void ThreadEngine::stop() {
 }
 
 double ThreadEngine::now() const noexcept {
+  // determinism: this engine is the one that runs in real time
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
@@ -137,10 +139,17 @@ bool ThreadEngine::has_work(const Seat& seat) const noexcept {
 
 Processor* ThreadEngine::take(Seat& seat) {
   if (waiting_work_.load(std::memory_order_seq_cst) == 0) return nullptr;
-  const std::lock_guard lock(mutex_);
-  Processor* processor = seat.own.pop();
-  if (processor == nullptr) processor = (seat.service ? service_ : ordinary_).pop();
-  if (processor != nullptr) waiting_work_.fetch_sub(1, std::memory_order_relaxed);
+  Seat* woken = nullptr;
+  Processor* processor = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    processor = seat.own.pop();
+    if (processor == nullptr) processor = (seat.service ? service_ : ordinary_).pop();
+    if (processor != nullptr) waiting_work_.fetch_sub(1, std::memory_order_relaxed);
+    // Whoever made the others ready may have counted on this worker alone, since it was looking.
+    if (!seat.service && ordinary_.first != nullptr) wake_one_locked(false, woken);
+  }
+  if (woken != nullptr) ring(*woken);
   return processor;
 }
 
@@ -214,19 +223,13 @@ bool ThreadEngine::arm_fabric(Seat& seat) {
   Seat* nobody = nullptr;
   if (!watcher_.compare_exchange_strong(nobody, &seat)) return false;
   for (fabric::Endpoint* const endpoint : polled_) {
-    bool armed = false;
-    while (!armed) {
-      endpoint->context().enter([&] { armed = endpoint->arm(); });
-      if (!armed) endpoint->context().serve();
-    }
+    while (!endpoint->arm()) endpoint->context().serve();
   }
   return true;
 }
 
 void ThreadEngine::disarm_fabric(Seat& seat) {
-  for (fabric::Endpoint* const endpoint : polled_) {
-    endpoint->context().enter([&] { endpoint->disarm(); });
-  }
+  for (fabric::Endpoint* const endpoint : polled_) endpoint->disarm();
   watcher_.store(nullptr);
   if (!seat.service && service_in_deep_sleep_.exchange(false)) ring(*seats_.back());
 }

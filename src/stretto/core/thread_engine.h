@@ -23,6 +23,7 @@ namespace stretto {
 class ThreadEngine final : public Engine {
  public:
   struct Options {
+    Options() {}
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} << 10U;
     /// How often an idle worker polls before it yields: worth it only where it has a core to itself.
@@ -30,11 +31,11 @@ class ThreadEngine final : public Engine {
     unsigned yields = 100;
   };
 
-  explicit ThreadEngine(const Options& options);
+  ThreadEngine();
   ~ThreadEngine() override;
 
-  /// Starts the threads. `endpoints` are those that want to be polled; they outlive the engine's `stop`.
-  void start(std::span<fabric::Endpoint* const> endpoints);
+  /// Starts the threads. Those of `endpoints` that have a descriptor are polled; they outlive the engine's `stop`.
+  void start(const Options& options, std::span<fabric::Endpoint* const> endpoints);
   /// Ends the threads. REQUIRES: no task is left.
   void stop();
 
@@ -83,7 +84,7 @@ class ThreadEngine final : public Engine {
   void wake_one_locked(bool service, Seat*& woken) noexcept;
 
   Options options_;
-  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point started_;  // determinism: this engine is the one that runs in real time
   std::vector<std::unique_ptr<Seat>> seats_;  // the last one is the service seat
   std::vector<fabric::Endpoint*> polled_;
 

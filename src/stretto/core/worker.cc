@@ -21,6 +21,7 @@ Worker::~Worker() = default;
 void Worker::run() {
   this_worker = this;
   home_ = std::make_unique<Fiber>();
+  reserve_stack();
   running_ = take_idle_stack();
   Fiber::switch_stack(*home_, *running_);
   home_.reset();
@@ -61,14 +62,18 @@ void Worker::loop_on_new_stack(void* worker) {
   }
 }
 
-std::unique_ptr<Fiber> Worker::take_idle_stack() {
-  if (idle_.empty()) return std::make_unique<Fiber>(stack_bytes_, guarded_stacks_, &Worker::loop_on_new_stack, this);
+void Worker::reserve_stack() {
+  if (!idle_.empty()) return;
+  idle_.push_back(std::make_unique<Fiber>(stack_bytes_, guarded_stacks_, &Worker::loop_on_new_stack, this));
+}
+
+std::unique_ptr<Fiber> Worker::take_idle_stack() noexcept {
   std::unique_ptr<Fiber> fiber = std::move(idle_.back());
   idle_.pop_back();
   return fiber;
 }
 
-void Worker::suspend(Suspended& place) {
+void Worker::suspend(Suspended& place) noexcept {
   std::unique_ptr<Fiber> next = take_idle_stack();
   place.task = std::exchange(task_, nullptr);
   held_ = nullptr;

@@ -44,16 +44,19 @@ class Worker {
     TaskRecord* task = nullptr;
   };
 
+  /// Sees to it that the next `suspend` finds a stack to go on with. Throws Error(out_of_resources).
+  void reserve_stack();
   /// Leaves the running task's stack in `place` and goes on with other work; returns when somebody called `resume`.
   /// The caller has seen to that, and has let go of the processor if others may use it meanwhile.
-  void suspend(Suspended& place);
+  /// REQUIRES: reserve_stack was called before.
+  void suspend(Suspended& place) noexcept;
   /// Goes back to a suspended stack, whose processor this worker holds (again) from then on. Called from the loop.
   void resume(Suspended& place);
 
  private:
   void loop();
   void run_held();
-  std::unique_ptr<Fiber> take_idle_stack();
+  std::unique_ptr<Fiber> take_idle_stack() noexcept;
   static void loop_on_new_stack(void* worker);
 
   Engine& engine_;

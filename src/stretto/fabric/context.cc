@@ -1,5 +1,6 @@
 #include "stretto/fabric/context.h"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -19,7 +20,9 @@ class ServeList {
     active_ = true;
     serve_one(first);
     // Index, not iterator: serving adds to the list.
-    for (std::size_t i = 0; i < waiting_.size(); ++i) serve_one(*waiting_[i]);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_[i] != nullptr) serve_one(*waiting_[i]);
+    }
     waiting_.clear();
     active_ = false;
   }
@@ -39,7 +42,7 @@ class ServeList {
   }
 
  private:
-  static void serve_one(Context& context) noexcept {
+  void serve_one(Context& context) noexcept {
     // After the last look nobody may be left with work and no server: see the loop's condition.
     do {
       if (!context.try_lock()) return;  // its holder looks again after letting go
@@ -47,6 +50,8 @@ class ServeList {
                                                                        : Context::budget_of_passing_thread);
       context.unlock();
       if (!finished) {
+        // It may be on the list again, but this thread has done its part.
+        std::replace(waiting_.begin(), waiting_.end(), &context, static_cast<Context*>(nullptr));
         context.overflow_->hand_over(context);
         return;
       }

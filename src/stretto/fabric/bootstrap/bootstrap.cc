@@ -1,5 +1,7 @@
 #include "stretto/fabric/bootstrap/bootstrap.h"
 
+#include <utility>
+
 #include "stretto/fabric/bootstrap/in_process.h"
 #include "stretto/fabric/bootstrap/launcher_choice.h"
 #include "stretto/fabric/bootstrap/pmix.h"

@@ -71,7 +71,8 @@ class RendezvousThread {
 
   void perform(const Instructions& instructions) {
     for (const Instruction& instruction : instructions) {
-      if (const auto* send = std::get_if<SendBytes>(&instruction); send != nullptr && sockets_.contains(send->connection)) {
+      if (const auto* send = std::get_if<SendBytes>(&instruction);
+          send != nullptr && sockets_.contains(send->connection)) {
         ::send(sockets_[send->connection].number(), send->bytes.data(), send->bytes.size(), MSG_NOSIGNAL);
       } else if (const auto* closing = std::get_if<CloseConnection>(&instruction)) {
         close(closing->connection);
@@ -110,9 +111,8 @@ void run_in_process(std::uint32_t size, const Body& body) {
 void run_rendezvous(std::uint32_t size, const Body& body) {
   const JobSecret secret = JobSecret::random();
   RendezvousThread server(secret, size);
-  run_threads(size, [&](NodeId rank) {
-    body(join_rendezvous(std::move(server.clients[rank]), secret, rank, size, "here"));
-  });
+  run_threads(size,
+              [&](NodeId rank) { body(join_rendezvous(std::move(server.clients[rank]), secret, rank, size, "here")); });
 }
 
 struct Kind {

@@ -12,7 +12,7 @@ namespace stretto::fabric {
 namespace {
 
 Deployment example() {
-  return {JobSecret::random(), "10.0.0.1:77", 1, 8, 4, 4, true, "/home", {{"STRETTO_LOG", "info"}, {"A", ""}},
+  return {JobSecret::random(),         "10.0.0.1:77", 1, 8, 4, 4, true, "/home", {{"STRETTO_LOG", "info"}, {"A", ""}},
           {"./app", "an argument", ""}};
 }
 

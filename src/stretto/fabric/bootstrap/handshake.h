@@ -29,10 +29,10 @@ class JobSecret {
   std::array<std::byte, size> bytes_{};
 };
 
-// The handshake: the joining side sends Hello with a fresh nonce; the launcher answers with its own nonce and its proof;
-// the joining side checks that proof first, then sends its own. A proof is HMAC-SHA-512-256 under the job secret of
-// {which side speaks, the Hello as encoded (magic, version, role, number, size, nonce), the launcher's nonce}: a proof
-// replayed on another connection, for another rank, or back at its author is wrong.
+// The handshake: the joining side sends Hello with a fresh nonce; the launcher answers with its own nonce and its
+// proof; the joining side checks that proof first, then sends its own. A proof is HMAC-SHA-512-256 under the job secret
+// of {which side speaks, the Hello as encoded (magic, version, role, number, size, nonce), the launcher's nonce}: a
+// proof replayed on another connection, for another rank, or back at its author is wrong.
 
 Nonce random_nonce();
 Proof launcher_proof(const JobSecret& secret, const Hello& hello, const Nonce& launcher_nonce);

@@ -23,8 +23,9 @@ std::vector<std::byte> read_input(std::size_t count) {
     const ssize_t got = ::read(STDIN_FILENO, rest.data(), rest.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw Error(ErrorCode::bad_input, "standard input ended before the deployment did: this command is for "
-                                        "`stretto run --hosts` to call, not for people");
+      throw Error(ErrorCode::bad_input,
+                  "standard input ended before the deployment did: this command is for "
+                  "`stretto run --hosts` to call, not for people");
     }
     rest = rest.subspan(static_cast<std::size_t>(got));
   }
@@ -48,7 +49,8 @@ class HostAgent {
         secret_file_(secret_file(deployment.secret)),
         channel_(connect_to(parse_endpoint(deployment.endpoint)), deployment.secret, Role::agent, deployment.host,
                  deployment.size),
-        ranks_(reactor_, [this](NodeId rank, ExitStatus status) { report(rank, status); }, [this] { lose_launcher(); }) {
+        ranks_(
+            reactor_, [this](NodeId rank, ExitStatus status) { report(rank, status); }, [this] { lose_launcher(); }) {
     reactor_.watch(channel_.descriptor(), POLLIN, [this](short) { obey(); });
     reactor_.watch(STDIN_FILENO, POLLIN, [this](short) { lose_launcher(); });
   }

@@ -27,8 +27,9 @@ std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   if (std::getline(file, id)) return id;
-  throw Error(ErrorCode::io, "cannot read /proc/sys/kernel/random/boot_id; set STRETTO_HOST_ID to a name that all "
-                             "ranks of this host share");
+  throw Error(ErrorCode::io,
+              "cannot read /proc/sys/kernel/random/boot_id; set STRETTO_HOST_ID to a name that all "
+              "ranks of this host share");
 }
 
 }  // namespace
@@ -59,8 +60,8 @@ std::string host_id(const Environment& environment) {
     return hash_host(boot_id(), host_name(), link_target("/proc/self/ns/net"), link_target("/proc/self/ns/pid"));
   }
   if (given->second.size() <= max_host_id_bytes) return given->second;
-  throw Error(ErrorCode::bad_input, "STRETTO_HOST_ID has " + std::to_string(given->second.size()) +
-                                        " bytes: give at most 255, or unset it");
+  throw Error(ErrorCode::bad_input,
+              "STRETTO_HOST_ID has " + std::to_string(given->second.size()) + " bytes: give at most 255, or unset it");
 }
 
 }  // namespace stretto::fabric

@@ -13,6 +13,8 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "stretto/fabric/bootstrap/deployment.h"
@@ -69,10 +71,12 @@ class JobLauncher {
         rendezvous_(secret_, {hosts_, options.keep_going}),
         listener_(listen_on(options.bind_address)),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-        ranks_(reactor_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); },
-               [this] { interrupt(SIGTERM); }),
-        agents_(reactor_, [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); },
-                [this] { interrupt(SIGTERM); }) {
+        ranks_(
+            reactor_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); },
+            [this] { interrupt(SIGTERM); }),
+        agents_(
+            reactor_, [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); },
+            [this] { interrupt(SIGTERM); }) {
     if (!timer_) throw_io("timerfd_create");
     reactor_.watch(signals_.descriptor(), POLLIN, [this](short) {
       if (const int signal = signals_.next()) interrupt(signal);
@@ -96,12 +100,13 @@ class JobLauncher {
   };
 
   Deployment deployment_of(std::uint32_t host, NodeId first) const {
-    Deployment deployment{secret_, listener_.endpoint.text(), host,     rendezvous_.size(), first, hosts_[host].ranks,
-                          options_.tag, {}, {}, options_.command};
+    Deployment deployment{secret_, listener_.endpoint.text(), host,         rendezvous_.size(),
+                          first,   hosts_[host].ranks,        options_.tag, {},
+                          {},      options_.command};
     if (!hosts_[host].remote) return deployment;
     deployment.folder = std::filesystem::current_path().string();
     for (const auto& [name, value] : environment_) {
-      // The host id names one host, and the test settings belong to the process that was given them.
+      // The host id names this host, and no other.
       const bool setting = name.starts_with("STRETTO_") && name != "STRETTO_HOST_ID";
       const bool asked = std::ranges::find(options_.exported, name) != options_.exported.end();
       if (setting || asked) deployment.environment.emplace(name, value);
@@ -293,8 +298,8 @@ void raise_descriptor_limit() {
 
 void check(const LaunchOptions& options, const Environment& environment) {
   if (options.ranks == 0 || options.ranks > max_nodes) {
-    throw Error(ErrorCode::invalid_argument, "-n " + std::to_string(options.ranks) + ": a job has 1 to " +
-                                                 std::to_string(max_nodes) + " ranks");
+    throw Error(ErrorCode::invalid_argument,
+                "-n " + std::to_string(options.ranks) + ": a job has 1 to " + std::to_string(max_nodes) + " ranks");
   }
   if (options.command.empty()) {
     throw Error(ErrorCode::invalid_argument, "no program to run: give it and its arguments last");

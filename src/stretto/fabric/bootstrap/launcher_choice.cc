@@ -40,10 +40,10 @@ std::optional<LauncherChoice> rendezvous_choice(const Environment& environment) 
   const auto secret = number(environment, "STRETTO_JOB_SECRET_FD", 1U << 20U);
   if (endpoint == nullptr && !rank && !size && !secret) return std::nullopt;
   const char* missing = endpoint == nullptr ? "STRETTO_JOB_ENDPOINT"
-                        : !rank            ? "STRETTO_JOB_RANK"
-                        : !size            ? "STRETTO_JOB_SIZE"
-                        : !secret          ? "STRETTO_JOB_SECRET_FD"
-                                           : nullptr;
+                        : !rank             ? "STRETTO_JOB_RANK"
+                        : !size             ? "STRETTO_JOB_SIZE"
+                        : !secret           ? "STRETTO_JOB_SECRET_FD"
+                                            : nullptr;
   if (missing != nullptr) {
     throw Error(ErrorCode::bad_input, std::string(missing) + " is missing beside the other STRETTO_JOB_* variables: " +
                                           "`stretto run` sets all of them; unset them all to run alone");
@@ -62,7 +62,8 @@ std::optional<LauncherChoice> pmix_choice(const Environment& environment) {
   if (name == nullptr || !rank) {
     throw Error(ErrorCode::bad_input, std::string(rank ? "PMIX_NAMESPACE" : "PMIX_RANK") +
                                           " is missing beside the other PMIX_* variables: the launcher announces a job "
-                                          "that cannot be reached; " + std::string(use_our_launcher));
+                                          "that cannot be reached; " +
+                                          std::string(use_our_launcher));
   }
   LauncherChoice choice;
   choice.launcher = Launcher::pmix;

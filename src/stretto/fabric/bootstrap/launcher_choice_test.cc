@@ -52,23 +52,24 @@ TEST_P(AcceptedEnvironment, IsUnderstood) {
 
 INSTANTIATE_TEST_SUITE_P(
     LauncherChoice, AcceptedEnvironment,
-    testing::Values(
-        Accepted{"Nobody", {{"HOME", "/root"}}, Launcher::none},
-        Accepted{"Ours", ours(), Launcher::rendezvous, 2, 4},
-        Accepted{"OursOfOne", ours("0", "1"), Launcher::rendezvous, 0, 1},
-        Accepted{"OursInsideOfPmix", with(ours(), pmix), Launcher::rendezvous, 2, 4},
-        Accepted{"OursInsideOfSlurm", with(ours(), {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "9"}}),
-                 Launcher::rendezvous, 2, 4},
-        Accepted{"EmptyCountsAsUnset", {{"STRETTO_JOB_RANK", ""}, {"PMI_RANK", ""}}, Launcher::none},
-        Accepted{"Pmix", pmix, Launcher::pmix, 1},
-        Accepted{"OpenMpiWithPmix", with(pmix, {{"OMPI_COMM_WORLD_SIZE", "8"}}), Launcher::pmix, 1},
-        Accepted{"SlurmWithPmix", with(pmix, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "8"}}), Launcher::pmix, 1},
-        Accepted{"HydraOfOne", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, Launcher::none},
-        Accepted{"OpenMpiOfOne", {{"OMPI_COMM_WORLD_SIZE", "1"}}, Launcher::none},
-        Accepted{"SlurmOfOne", {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, Launcher::none},
-        Accepted{"SlurmStepOfOne", {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_NUM_TASKS", "1"}},
-                 Launcher::none},
-        Accepted{"SlurmBatchScript", {{"SLURM_PROCID", "0"}}, Launcher::none}),
+    testing::Values(Accepted{"Nobody", {{"HOME", "/root"}}, Launcher::none},
+                    Accepted{"Ours", ours(), Launcher::rendezvous, 2, 4},
+                    Accepted{"OursOfOne", ours("0", "1"), Launcher::rendezvous, 0, 1},
+                    Accepted{"OursInsideOfPmix", with(ours(), pmix), Launcher::rendezvous, 2, 4},
+                    Accepted{"OursInsideOfSlurm", with(ours(), {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "9"}}),
+                             Launcher::rendezvous, 2, 4},
+                    Accepted{"EmptyCountsAsUnset", {{"STRETTO_JOB_RANK", ""}, {"PMI_RANK", ""}}, Launcher::none},
+                    Accepted{"Pmix", pmix, Launcher::pmix, 1},
+                    Accepted{"OpenMpiWithPmix", with(pmix, {{"OMPI_COMM_WORLD_SIZE", "8"}}), Launcher::pmix, 1},
+                    Accepted{"SlurmWithPmix", with(pmix, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "8"}}),
+                             Launcher::pmix, 1},
+                    Accepted{"HydraOfOne", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, Launcher::none},
+                    Accepted{"OpenMpiOfOne", {{"OMPI_COMM_WORLD_SIZE", "1"}}, Launcher::none},
+                    Accepted{"SlurmOfOne", {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, Launcher::none},
+                    Accepted{"SlurmStepOfOne",
+                             {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_NUM_TASKS", "1"}},
+                             Launcher::none},
+                    Accepted{"SlurmBatchScript", {{"SLURM_PROCID", "0"}}, Launcher::none}),
     [](const auto& instance) { return instance.param.name; });
 
 class RefusedEnvironment : public testing::TestWithParam<Refused> {};
@@ -102,13 +103,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"Hydra", {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, ErrorCode::not_supported, "stretto run"},
         Refused{"HydraIsNamed", {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, ErrorCode::not_supported, "hydra has no PMIx"},
         Refused{"HydraOfUnknownSize", {{"PMI_RANK", "0"}}, ErrorCode::not_supported, "unknown number"},
-        Refused{"HydraInSlurmOfOne", {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}},
-                ErrorCode::not_supported, "hydra"},
+        Refused{"HydraInSlurmOfOne",
+                {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}},
+                ErrorCode::not_supported,
+                "hydra"},
         Refused{"HydraSizeIsNoNumber", {{"PMI_SIZE", "many"}}, ErrorCode::bad_input, "PMI_SIZE"},
         Refused{"OpenMpiWithoutPmix", {{"OMPI_COMM_WORLD_SIZE", "2"}}, ErrorCode::not_supported, "Open MPI"},
         Refused{"Slurm", {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}, ErrorCode::not_supported, "srun --mpi=pmix"},
         Refused{"SlurmOfUnknownSize", {{"SLURM_PROCID", "3"}}, ErrorCode::not_supported, "unknown number"},
-        Refused{"SlurmStep", {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}, ErrorCode::not_supported, "2 ranks"}),
+        Refused{
+            "SlurmStep", {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}, ErrorCode::not_supported, "2 ranks"}),
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -37,8 +37,9 @@ MemberChannel::MemberChannel(Descriptor socket, const JobSecret& secret, Role ro
   send(hello);
   const auto challenge = expect<Challenge>(receive_patiently());
   if (!equal(challenge.proof, launcher_proof(secret, hello, challenge.nonce))) {
-    throw Error(ErrorCode::bad_input, "what answers at the launcher's address cannot prove the job secret: it is not "
-                                      "the launcher of this job; start the job again with `stretto run`");
+    throw Error(ErrorCode::bad_input,
+                "what answers at the launcher's address cannot prove the job secret: it is not "
+                "the launcher of this job; start the job again with `stretto run`");
   }
   send(Response{joiner_proof(secret, hello, challenge.nonce)});
   expect<Welcome>(receive_patiently());

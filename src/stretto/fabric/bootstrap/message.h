@@ -28,7 +28,8 @@ using Proof = std::array<std::byte, 32>;
 /// Who speaks on a connection: a rank, or the agent that starts the ranks of a remote host.
 enum class Role : std::uint8_t { rank = 1, agent = 2 };
 
-struct Hello {  ///< rank or agent: I would like to join; `number` is the rank, or the index of the host
+/// Rank or agent: I would like to join; `number` is the rank, or the index of the host.
+struct Hello {
   std::uint32_t magic = protocol_magic;
   std::uint16_t version = protocol_version;
   Role role = Role::rank;
@@ -36,22 +37,73 @@ struct Hello {  ///< rank or agent: I would like to join; `number` is the rank, 
   std::uint32_t size = 0;
   Nonce nonce{};
 };
-struct Challenge { Nonce nonce{}; Proof proof{}; };                  ///< launcher: I know the secret, do you?
-struct Response { Proof proof{}; };                                  ///< rank or agent: I do
-struct Welcome {};                                                   ///< launcher: admitted
-struct Rejected { std::string reason; };                             ///< launcher: the connection ends here, and why
-struct Put { std::string key; std::vector<std::byte> value; };       ///< rank: to be published by my next fence
-struct Fence { std::uint64_t count = 0; };                           ///< rank: I arrived at my count-th fence (from 1)
-struct FenceDone { std::uint64_t count = 0; };                       ///< launcher: so did all
-struct FenceFailed { NodeId rank = 0; std::string reason; };         ///< launcher: no fence can complete any more
-struct Get { NodeId rank = 0; std::string key; };                    ///< rank: a question, one at a time
-struct Value { bool found = false; std::vector<std::byte> value; };  ///< launcher: its answer
-struct Lost { NodeId rank = 0; std::string reason; };                ///< launcher: a peer died
-struct Abort { std::string reason; };                                ///< rank: end the job
-struct Goodbye {};                                                   ///< rank: I leave in peace
-struct Farewell {};                                                  ///< launcher: noted, close now
-struct Exited { NodeId rank = 0; bool signalled = false; std::int32_t code = 0; };  ///< agent: a rank's process ended
-struct Signal { NodeId rank = 0; std::int32_t signal = 0; };         ///< launcher to agent: pass this signal on
+/// Launcher: I know the secret, do you?
+struct Challenge {
+  Nonce nonce{};
+  Proof proof{};
+};
+/// Rank or agent: I do.
+struct Response {
+  Proof proof{};
+};
+/// Launcher: admitted.
+struct Welcome {};
+/// Launcher: the connection ends here, and why.
+struct Rejected {
+  std::string reason;
+};
+/// Rank: to be published by my next fence.
+struct Put {
+  std::string key;
+  std::vector<std::byte> value;
+};
+/// Rank: I arrived at my count-th fence (from 1).
+struct Fence {
+  std::uint64_t count = 0;
+};
+/// Launcher: so did all.
+struct FenceDone {
+  std::uint64_t count = 0;
+};
+/// Launcher: no fence can complete any more.
+struct FenceFailed {
+  NodeId rank = 0;
+  std::string reason;
+};
+/// Rank: a question, one at a time.
+struct Get {
+  NodeId rank = 0;
+  std::string key;
+};
+/// Launcher: its answer.
+struct Value {
+  bool found = false;
+  std::vector<std::byte> value;
+};
+/// Launcher: a peer died.
+struct Lost {
+  NodeId rank = 0;
+  std::string reason;
+};
+/// Rank: end the job.
+struct Abort {
+  std::string reason;
+};
+/// Rank: I leave in peace.
+struct Goodbye {};
+/// Launcher: noted, close now.
+struct Farewell {};
+/// Agent: a rank's process ended.
+struct Exited {
+  NodeId rank = 0;
+  bool signalled = false;
+  std::int32_t code = 0;
+};
+/// Launcher to agent: pass this signal on.
+struct Signal {
+  NodeId rank = 0;
+  std::int32_t signal = 0;
+};
 
 using Message = std::variant<Hello, Challenge, Response, Welcome, Rejected, Put, Fence, FenceDone, FenceFailed, Get,
                              Value, Lost, Abort, Goodbye, Farewell, Exited, Signal>;
@@ -76,8 +128,6 @@ class FrameDecoder {
   void feed(ConstByteSpan bytes);
   /// The next complete message. Error(bad_input) as `decode`, or a length over the limit; the stream is then useless.
   std::optional<Message> next();
-  /// Whether a part of a message is waiting for the rest.
-  bool partial() const { return begin_ != buffer_.size(); }
 
  private:
   std::size_t limit_;

@@ -88,7 +88,7 @@ TEST(Message, RefusesUnknownKinds) {
 }
 
 TEST(Message, RefusesFieldsOutOfRange) {
-  EXPECT_THROW(decode(payload(encode(Hello{1, 1, Role::rank, 0, 1, {}}))), Error);                     // foreign magic
+  EXPECT_THROW(decode(payload(encode(Hello{1, 1, Role::rank, 0, 1, {}}))), Error);  // foreign magic
   EXPECT_THROW(decode(payload(encode(Hello{protocol_magic, 1, static_cast<Role>(3), 0, 1, {}}))), Error);
   EXPECT_THROW(decode(payload(encode(Put{std::string(Bootstrap::max_key_bytes + 1, 'k'), {}}))), Error);
   EXPECT_THROW(decode(payload(encode(Put{"k", some_bytes(Bootstrap::max_value_bytes + 1)}))), Error);
@@ -158,7 +158,6 @@ TEST(FrameDecoder, CutsAStreamAnywhere) {
       }
     }
     EXPECT_EQ(count, 3);
-    EXPECT_FALSE(decoder.partial());
   }
 }
 

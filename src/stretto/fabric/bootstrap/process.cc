@@ -63,8 +63,7 @@ struct ChildSetup {
     ::signal(SIGPIPE, SIG_DFL);
     if (inherited >= 0 && ::fcntl(inherited, F_SETFD, 0) != 0) return false;
     if (*folder != '\0' && ::chdir(folder) != 0) return false;
-    return ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 &&
-           ::dup2(errors, STDERR_FILENO) >= 0;
+    return ::dup2(input, STDIN_FILENO) >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0;
   }
 };
 
@@ -84,12 +83,8 @@ Process::Process(const ProcessPlan& plan) {
   Pipe output;
   Pipe errors;
   Pipe trouble;  // tells why the program could not be started; closed by a successful exec
-  const ChildSetup setup{::getpid(),
-                         input.read_end.number(),
-                         output.write_end.number(),
-                         errors.write_end.number(),
-                         plan.inherited,
-                         plan.folder.c_str()};
+  const ChildSetup setup{::getpid(),     input.read_end.number(), output.write_end.number(), errors.write_end.number(),
+                         plan.inherited, plan.folder.c_str()};
   id_ = ::fork();
   if (id_ < 0) throw_io("cannot start another process");
   if (id_ == 0) {

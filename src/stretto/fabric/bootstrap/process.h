@@ -16,9 +16,9 @@ namespace stretto::fabric {
 struct ProcessPlan {
   std::vector<std::string> command;  ///< program (looked for in PATH) and arguments
   Environment environment;
-  std::string folder;      ///< to work in; empty: where we are
-  int inherited = -1;      ///< a descriptor to hand down under its own number
-  bool input = false;      ///< with a pipe for standard input; otherwise it is empty
+  std::string folder;  ///< to work in; empty: where we are
+  int inherited = -1;  ///< a descriptor to hand down under its own number
+  bool input = false;  ///< with a pipe for standard input; otherwise it is empty
 };
 
 /// A child process: killed and collected with this object, and killed by the kernel when this process dies.

@@ -28,7 +28,7 @@ void Reactor::turn() {
   for (const pollfd& entry : entries) {
     if (entry.revents == 0) continue;
     const auto found = watches_.find(entry.fd);
-    if (found == watches_.end()) continue;          // forgotten by an earlier callback of this turn
+    if (found == watches_.end()) continue;             // forgotten by an earlier callback of this turn
     const Callback callback = found->second.callback;  // a copy: it may forget itself
     callback(entry.revents);
   }

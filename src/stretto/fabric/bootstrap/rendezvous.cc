@@ -28,8 +28,8 @@ Rendezvous::Rendezvous(JobSecret secret, Options options) : secret_(secret), kee
     hosts_.push_back(std::move(state));
   }
   if (ranks_.empty() || ranks_.size() > max_nodes) {
-    throw Error(ErrorCode::invalid_argument, "a job of " + std::to_string(ranks_.size()) + " ranks: give 1 to " +
-                                                 std::to_string(max_nodes));
+    throw Error(ErrorCode::invalid_argument,
+                "a job of " + std::to_string(ranks_.size()) + " ranks: give 1 to " + std::to_string(max_nodes));
   }
 }
 
@@ -285,7 +285,8 @@ void Rendezvous::reject(ConnectionId id, const Error& error) {
   send(id, Rejected{error.message()});
   if (connection.stage == Stage::member) {
     const bool is_rank = connection.hello.role == Role::rank;
-    say((is_rank ? name_of(connection.hello.number) : "the agent of host " + hosts_[connection.hello.number].host.name) +
+    say((is_rank ? name_of(connection.hello.number)
+                 : "the agent of host " + hosts_[connection.hello.number].host.name) +
         " was disconnected: " + error.message());
   } else if (++refusals_ <= max_reported_refusals) {
     say("refused a connection: " + error.message() +

@@ -22,15 +22,33 @@ using ConnectionId = std::uint64_t;
 
 /// What the rendezvous wants done, in order. Signals concern processes that this launcher started itself: ranks, or the
 /// agent programs that lead to other hosts.
-struct SendBytes { ConnectionId connection; std::vector<std::byte> bytes; };
-struct CloseConnection { ConnectionId connection; };  ///< once what was sent before is written
-struct SignalRank { NodeId rank; int signal; };
-struct SignalAgent { std::uint32_t host; int signal; };
-struct StartGrace {};                        ///< call grace_over() one grace period from now
-struct Report { std::string line; };         ///< tell the user
-struct Finish { int exit_code; };            ///< every process has ended
-using Instruction =
-    std::variant<SendBytes, CloseConnection, SignalRank, SignalAgent, StartGrace, Report, Finish>;
+struct SendBytes {
+  ConnectionId connection;
+  std::vector<std::byte> bytes;
+};
+/// Once what was sent before is written.
+struct CloseConnection {
+  ConnectionId connection;
+};
+struct SignalRank {
+  NodeId rank;
+  int signal;
+};
+struct SignalAgent {
+  std::uint32_t host;
+  int signal;
+};
+/// Call grace_over() one grace period from now.
+struct StartGrace {};
+/// Tell the user.
+struct Report {
+  std::string line;
+};
+/// Every process has ended.
+struct Finish {
+  int exit_code;
+};
+using Instruction = std::variant<SendBytes, CloseConnection, SignalRank, SignalAgent, StartGrace, Report, Finish>;
 using Instructions = std::vector<Instruction>;
 
 /// The launcher's side of a job: who may join, the published values, the fences, the deaths, the exit code.

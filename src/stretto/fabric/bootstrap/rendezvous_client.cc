@@ -153,9 +153,10 @@ JobSecret read_secret(int number) {
     sodium_memzero(bytes.data(), bytes.size());
     return secret;
   }
-  throw Error(ErrorCode::bad_input, "STRETTO_JOB_SECRET_FD=" + std::to_string(number) +
-                                        " is not a descriptor that holds the job secret: `stretto run` opens it for its "
-                                        "ranks only; unset the STRETTO_JOB_* variables to run alone");
+  throw Error(ErrorCode::bad_input,
+              "STRETTO_JOB_SECRET_FD=" + std::to_string(number) +
+                  " is not a descriptor that holds the job secret: `stretto run` opens it for its "
+                  "ranks only; unset the STRETTO_JOB_* variables to run alone");
 }
 
 }  // namespace

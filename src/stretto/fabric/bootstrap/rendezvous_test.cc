@@ -231,7 +231,10 @@ TEST(Rendezvous, RefusesHellosThatDoNotFit) {
   EXPECT_TRUE(refused([](Hello& hello) { hello.size = 3; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.version = 2; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.magic = 0; }));
-  EXPECT_TRUE(refused([](Hello& hello) { hello.role = Role::agent; hello.number = 1; }));
+  EXPECT_TRUE(refused([](Hello& hello) {
+    hello.role = Role::agent;
+    hello.number = 1;
+  }));
 }
 
 TEST(Rendezvous, AdmitsNoAgentWhereNoneIsNeeded) {
@@ -300,8 +303,8 @@ TEST(Rendezvous, BytesBehindARejectionAreIgnored) {
 // --- Members that break the protocol --------------------------------------------------------------------------------
 
 TEST(Rendezvous, AMemberThatBreaksTheProtocolIsLostToItsPeers) {
-  const std::vector<Message> offences{Fence{2},       Fence{0},  Hello{}, Welcome{}, Put{"", {}}, Get{2, "k"}, Lost{1, ""},
-                                      Exited{1, false, 0}};
+  const std::vector<Message> offences{Fence{2},    Fence{0},    Hello{},     Welcome{},
+                                      Put{"", {}}, Get{2, "k"}, Lost{1, ""}, Exited{1, false, 0}};
   for (const Message& offence : offences) {
     Scene scene(2);
     const auto a = scene.join(0);
@@ -471,7 +474,8 @@ TEST(Rendezvous, AgentsReportAndPassOnSignals) {
   const auto beta = scene.join(1, Role::agent);
   scene.join(0);
   scene.tell(beta, Exited{2, true, SIGSEGV});
-  EXPECT_EQ(scene.reports, std::vector<std::string>{"rank 2 on host beta was killed by signal 11 (Segmentation fault)"});
+  EXPECT_EQ(scene.reports,
+            std::vector<std::string>{"rank 2 on host beta was killed by signal 11 (Segmentation fault)"});
   scene.tell(beta, Goodbye{});
   EXPECT_TRUE(scene.take<Farewell>(beta));
   scene.perform(scene.rendezvous.agent_exited(1, {}));
@@ -488,7 +492,8 @@ TEST(Rendezvous, AgentsReportAndPassOnSignals) {
 }
 
 TEST(Rendezvous, AnAgentSpeaksForItsOwnRanksOnly) {
-  for (const Message& offence : std::vector<Message>{Exited{2, false, 0}, Exited{99, false, 0}, Fence{1}, Put{"k", {}}}) {
+  for (const Message& offence :
+       std::vector<Message>{Exited{2, false, 0}, Exited{99, false, 0}, Fence{1}, Put{"k", {}}}) {
     Scene scene = two_hosts();
     const auto alpha = scene.join(0, Role::agent);
     scene.tell(alpha, offence);
@@ -504,7 +509,8 @@ TEST(Rendezvous, AnAgentThatEndsTooEarlyTakesItsRanksWithIt) {
   scene.perform(scene.rendezvous.agent_exited(0, {false, 255}));
   EXPECT_EQ(scene.take<Lost>(rank)->rank, 0U);
   EXPECT_EQ(scene.take<Lost>(rank)->rank, 1U);
-  EXPECT_EQ(scene.reports, std::vector<std::string>{"the agent of host alpha exited with code 255 before its ranks did"});
+  EXPECT_EQ(scene.reports,
+            std::vector<std::string>{"the agent of host alpha exited with code 255 before its ranks did"});
   scene.tell(beta, Exited{2, false, 0});
   scene.tell(beta, Goodbye{});
   scene.perform(scene.rendezvous.agent_exited(1, {}));
@@ -546,8 +552,8 @@ TEST(Rendezvous, BearsAnyConversation) {
         scene.perform(scene.rendezvous.rank_exited(2 + number % 3, {false, static_cast<int>(random.below(2))}));
       } else if (!ids.empty()) {
         const ConnectionId id = ids[random.below(ids.size())];
-        const std::vector<Message> messages{Put{"k", {}},        Fence{1}, Fence{2}, Get{number, "k"}, Goodbye{},
-                                            Exited{number, true, 9}, Abort{"x"}, Lost{}};
+        const std::vector<Message> messages{
+            Put{"k", {}}, Fence{1}, Fence{2}, Get{number, "k"}, Goodbye{}, Exited{number, true, 9}, Abort{"x"}, Lost{}};
         auto frame = encode(messages[random.below(messages.size())]);
         if (random.below(4) == 0) frame[random.below(frame.size())] = static_cast<std::byte>(random.below(256));
         if (random.below(6) == 0) {

@@ -92,8 +92,7 @@ Endpoint parse_endpoint(std::string_view text) {
 bool wait_for(int descriptor, short events, std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd entry{descriptor, events, 0};
     const int ready = ::poll(&entry, 1, static_cast<int>(std::max<decltype(left)>(left, 0)));
     if (ready > 0) return true;
@@ -131,8 +130,7 @@ Listener listen_on(const std::string& host) {
                 "cannot bind to \"" + host + "\": name the one address at which the other hosts reach this one");
   }
   Listener listener;
-  listener.descriptor =
-      Descriptor(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.descriptor = Descriptor(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int number = listener.descriptor.number();
   if (number < 0) throw_io("socket");
   if (::bind(number, addresses->ai_addr, addresses->ai_addrlen) != 0) throw_io("cannot bind to \"" + host + "\"");

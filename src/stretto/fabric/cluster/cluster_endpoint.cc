@@ -10,7 +10,7 @@ namespace stretto::fabric {
 namespace {
 
 // How often a node that polls asks the launcher for news; one that sleeps is woken by them.
-constexpr std::uint32_t passes_between_questions = 1U << 16U;
+constexpr std::uint32_t passes_between_questions = 8192;
 
 /// Runs a function under the baton, after whatever holds it now.
 template <class Function>
@@ -109,7 +109,7 @@ std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset) {
   check_peer(peer);
   // Also of a peer that is gone: its memory stays where it was mapped.
   if (cluster::Transport* const transport = transport_of_[peer]) return transport->peer_pointer(peer, offset);
-  return segment().contains(offset, 1) ? segment().pointer(offset) : nullptr;
+  return offset < segment().capacity() ? segment().pointer(offset) : nullptr;
 }
 
 bool ClusterEndpoint::progress() {
@@ -192,21 +192,23 @@ void ClusterEndpoint::disconnect(NodeId peer) {
 
 std::optional<ByteSpan> ClusterEndpoint::window(NodeId from, Offset offset, std::uint64_t bytes) {
   if (segment().contains(offset, bytes)) return ByteSpan(segment().pointer(offset), bytes);
-  on_peer_lost(from, Error(ErrorCode::bad_input,
-                           "node " + std::to_string(from) + " asked for " + std::to_string(bytes) +
-                               " bytes at offset " + std::to_string(offset) +
-                               ", outside of the allocated segment of node " + std::to_string(self())));
+  on_peer_lost(from,
+               Error(ErrorCode::bad_input, "node " + std::to_string(from) + " asked for " + std::to_string(bytes) +
+                                               " bytes at offset " + std::to_string(offset) +
+                                               ", outside of the allocated segment of node " + std::to_string(self())));
   return std::nullopt;
 }
 
 void ClusterEndpoint::complete_later(Completion* completion, bool lost) {
-  post([completion, lost] { completion->complete(lost); });
+  if (!deaf_) post([completion, lost] { completion->complete(lost); });
 }
 
 void ClusterEndpoint::on_peer_lost(NodeId peer, const Error& cause) {
   if (!open_) {
     early_.emplace_back(peer, cause);
     look_at_bootstrap_.store(true, std::memory_order_relaxed);
+  } else if (deaf_) {
+    disconnect(peer);
   } else if (peer == self() || route_[peer] != nullptr) {  // not of one that left or is lost already
     lose(peer, cause);
   }

@@ -42,6 +42,9 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool arm() override;
   void disarm() override;
 
+  /// From now on nothing is called back, neither handlers nor observers nor completions: they may be gone. What arrives
+  /// is read and dropped, so that peers get room for what they send.
+  void close_ears() noexcept { deaf_ = true; }
   /// Whether all that was sent has left this process.
   bool flushed() const;
   void leave();
@@ -51,10 +54,14 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void disconnect(NodeId peer) override;
 
  private:
-  void on_message(const Message& message) override { deliver(message); }
+  void on_message(const Message& message) override {
+    if (!deaf_) deliver(message);
+  }
   std::optional<ByteSpan> window(NodeId from, Offset offset, std::uint64_t bytes) override;
   void complete_later(Completion* completion, bool lost) override;
-  void on_notification(NodeId from, Notification notification) override { notify(from, notification); }
+  void on_notification(NodeId from, Notification notification) override {
+    if (!deaf_) notify(from, notification);
+  }
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
 
@@ -70,9 +77,10 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   Bootstrap& bootstrap_;
   cluster::Watcher watcher_;
   std::vector<std::unique_ptr<cluster::Transport>> transports_;
-  std::vector<cluster::Transport*> route_;        // by peer; null: this node, or gone
-  std::vector<cluster::Transport*> transport_of_; // by peer; null: this node
+  std::vector<cluster::Transport*> route_;         // by peer; null: this node, or gone
+  std::vector<cluster::Transport*> transport_of_;  // by peer; null: this node
   bool open_ = false;
+  bool deaf_ = false;
   bool launcher_lost_ = false;
   std::vector<std::pair<NodeId, Error>> early_;  // losses before `open`
   std::uint32_t passes_ = 0;

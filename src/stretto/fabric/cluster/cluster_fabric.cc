@@ -39,6 +39,7 @@ class ClusterFabric final : public Fabric {
 
   void close() override {
     if (std::exchange(closed_, true)) return;
+    context_.enter([this] { endpoint_.close_ears(); });
     flush();
     bool left = false;
     context_.enter([this] { endpoint_.leave(); });
@@ -51,9 +52,9 @@ class ClusterFabric final : public Fabric {
 
  private:
   void join(const ClusterOptions& options) {
-    auto host = std::make_unique<cluster::HostTransport>(
-        endpoint_.self(), endpoint_.segment(), cluster::HostOptions{options.ring_lines, options.peer_pointer},
-        endpoint_.sink());
+    auto host = std::make_unique<cluster::HostTransport>(endpoint_.self(), endpoint_.segment(),
+                                                         cluster::HostOptions{options.ring_lines, options.peer_pointer},
+                                                         endpoint_.sink());
     const std::string_view own_host = bootstrap_->host();
     bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
     bootstrap_->put(card_key, host->address());

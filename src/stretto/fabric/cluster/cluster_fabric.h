@@ -21,11 +21,11 @@ struct ClusterOptions {
 /// `cluster`: a node is a process. Peers of the same host are reached through shared memory, others through UCX.
 ///
 /// Collective over the job: returns when this node and its host's peers know each other. The fabric has one endpoint
-/// and no threads; its context polls the endpoint when it is served. `overflow` outlives it. `Fabric::close` blocks until
-/// what was sent has left, and says goodbye, so that peers don't take the end for a death; handlers are still called
-/// meanwhile. A fabric that is destroyed without it is a death to its peers.
-/// Throws Error: invalid_argument (options), out_of_resources, not_supported (no network to a host), bad_input (nodes of
-/// different versions), peer_lost (the launcher, or a node before it was there).
+/// and no threads; its context polls the endpoint when it is served. `overflow` outlives it. `Fabric::close` calls
+/// nobody back any more, blocks until what was sent has left, and says goodbye, so that peers don't take the end for a
+/// death. A fabric that is destroyed without it is a death to its peers. Throws Error: invalid_argument (options),
+/// out_of_resources, not_supported (no network to a host), bad_input (nodes of different versions), peer_lost (the
+/// launcher, or a node before it was there).
 std::unique_ptr<Fabric> make_cluster_fabric(std::unique_ptr<Bootstrap> bootstrap, const ClusterOptions& options,
                                             Overflow* overflow);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -226,7 +227,10 @@ TEST(ClusterFabric, PeerPointerShowsThePeersMemory) {
   EXPECT_NE(mapped, original);
   *original = std::byte{42};
   EXPECT_EQ(*mapped, std::byte{42});
-  EXPECT_EQ(job[0].endpoint().peer_pointer(1, TestNode::small().segment_bytes - 1), nullptr) << "not backed yet";
+  const std::uint64_t capacity = TestNode::small().segment_bytes;
+  EXPECT_NE(job[0].endpoint().peer_pointer(1, capacity - 1), nullptr);
+  EXPECT_EQ(job[0].endpoint().peer_pointer(1, capacity), nullptr);
+  EXPECT_EQ(job[0].endpoint().peer_pointer(0, capacity), nullptr);
   TestJob off(2, without_peer_pointer());
   EXPECT_EQ(off[0].endpoint().peer_pointer(1, off[1].endpoint().segment().allocate(64)), nullptr);
 }
@@ -303,6 +307,21 @@ TEST(ClusterFabric, WhoClosesIsNotLost) {
   job[2].close();
 }
 
+TEST(ClusterFabric, ClosingCallsNobodyBack) {
+  TestJob job(2, without_peer_pointer());
+  std::vector<std::byte> destination(100'000);
+  TestCompletion completion;
+  job[1].endpoint().segment().allocate(100'000);
+  job[0].with([&](Endpoint& endpoint) { endpoint.get(1, 0, destination, &completion); });
+  job[1].serve();  // the answer is under way
+  job[1].send(0, bytes_of(std::uint64_t{1}));
+  job[0].close();
+  job[1].close();
+  EXPECT_TRUE(job[0].messages.empty());
+  EXPECT_EQ(completion.fired, 0);
+  EXPECT_TRUE(job[0].lost.empty() && job[1].lost.empty());
+}
+
 TEST(ClusterFabric, WhoEndsWithoutClosingIsLostAfterItsLastWords) {
   TestJob job(3);
   job[0].send(1, bytes_of(std::uint64_t{5}));
@@ -337,6 +356,65 @@ std::vector<std::span<cluster::RingLine>> rings_of_this_process(const cluster::C
     rings.emplace_back(lines, std::size_t{layout.nodes} * layout.ring_lines);
   }
   return rings;
+}
+
+// Writes a message of the transport's own kind into the ring from node 0 to node 1, as its second one.
+template <class Header>
+void forge(cluster::OwnKind kind, const Header& header, std::size_t payload_bytes) {
+  const std::uint32_t ring_lines = TestNode::small().ring_lines;
+  for (const std::span<cluster::RingLine> lines : rings_of_this_process({2, ring_lines})) {
+    cluster::RingLine* const to_node_1 = &lines[ring_lines];
+    if (to_node_1[0].word.load() == 0) continue;  // node 1's own memory
+    std::memcpy(to_node_1[1].bytes, &header, sizeof(header));
+    const cluster::LineHead head{static_cast<std::uint8_t>(kind), sizeof(header),
+                                 static_cast<std::uint16_t>(payload_bytes)};
+    to_node_1[1].word.store(cluster::encode_word(head, 1));
+  }
+}
+
+TEST(ClusterFabric, PiecesThatFitNowhereAreRefused) {
+  using cluster::GetPieceHeader;
+  using cluster::GetRequestHeader;
+  using cluster::OwnKind;
+  using cluster::PutPieceHeader;
+  constexpr std::uint64_t huge = ~std::uint64_t{0};
+  const std::vector<std::function<void()>> forgeries = {
+      [] { forge(OwnKind::put_piece, PutPieceHeader{0, 10, 5, 1}, 6); },
+      [] { forge(OwnKind::put_piece, PutPieceHeader{0, 10, 11, 1}, 0); },
+      [] { forge(OwnKind::put_piece, PutPieceHeader{0, 10, huge - 2, 1}, 8); },
+      [] { forge(OwnKind::put_piece, PutPieceHeader{huge, 10, 0, 1}, 8); },
+      [] { forge(OwnKind::put_piece, PutPieceHeader{16, huge, 0, 1}, 8); },
+      [] { forge(OwnKind::get_request, GetRequestHeader{huge - 4, 8, 1}, 0); },
+      [] { forge(OwnKind::get_request, GetRequestHeader{8, huge - 4, 1}, 0); },
+      [] { forge(OwnKind::get_piece, GetPieceHeader{0, 0}, 8); },
+      [] { forge(OwnKind::get_piece, GetPieceHeader{1, 0}, 8); },
+  };
+  for (std::size_t i = 0; i < forgeries.size(); ++i) {
+    TestJob job(2);
+    job[1].endpoint().segment().allocate(100);
+    job[0].send(1, bytes_of(i));
+    job.settle();
+    forgeries[i]();
+    job.settle();
+    ASSERT_TRUE(job[1].lost.contains(0)) << "forgery " << i;
+    EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input) << job[1].lost.at(0).what();
+    EXPECT_TRUE(job[1].notifications.empty());
+  }
+}
+
+TEST(ClusterFabric, AnAnswerThatIsLongerThanTheQuestionIsRefused) {
+  TestJob job(2, without_peer_pointer());
+  job[1].endpoint().segment().allocate(100);
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  std::vector<std::byte> destination(8);
+  TestCompletion completion;
+  job[1].with([&](Endpoint& endpoint) { endpoint.get(0, 0, destination, &completion); });
+  forge(cluster::OwnKind::get_piece, cluster::GetPieceHeader{0, 0}, 9);
+  job[1].serve();
+  EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input);
+  EXPECT_TRUE(completion.fired == 1 && completion.lost);
+  EXPECT_EQ(destination, std::vector<std::byte>(8));
 }
 
 // Every word of every ring is overwritten by one that is due at its position, and means something else each time.

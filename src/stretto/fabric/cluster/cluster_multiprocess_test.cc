@@ -2,7 +2,7 @@
 // through pipes; nothing sleeps for a time.
 
 #include <gtest/gtest.h>
-#include <sys/types.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstring>
@@ -78,43 +78,41 @@ TEST(ClusterProcesses, TwoHostsAndWithinThem) {
 
 TEST(ClusterProcesses, PutsAndGetsReachNearAndFarPeers) {
   constexpr std::size_t bytes = 300'000;
-  run_job(
-      3,
-      [](NodeId self, Member member) {
-        TestNode node(std::move(member));
-        // Every node takes the same first piece of its segment, one part for each writer.
-        const std::uint64_t offset = node.endpoint().segment().allocate(3 * bytes);
-        node.serve_until([&, told = false]() mutable {
-          // An offset may be used once its owner has said that it is there.
-          for (NodeId to = 0; to < 3 && !told; ++to) node.send(to, bytes_of(offset));
-          told = true;
-          return node.messages.size() == 3;
-        });
-        const std::vector<std::byte> source(bytes, static_cast<std::byte>(self + 1));
-        std::vector<TestCompletion> puts(3);
-        node.with([&](Endpoint& endpoint) {
-          for (NodeId to = 0; to < 3; ++to) endpoint.put(to, offset + self * bytes, source, self, &puts[to]);
-        });
-        node.serve_until([&] {
-          return node.notifications.size() == 3 && puts[0].fired + puts[1].fired + puts[2].fired == 3;
-        });
-        for (NodeId from = 0; from < 3; ++from) {
-          if (*node.endpoint().segment().pointer(offset + (from + 1) * bytes - 1) != std::byte(from + 1)) return 1;
-        }
-        std::vector<std::byte> fetched(bytes);
-        for (NodeId from = 0; from < 3; ++from) {
-          TestCompletion got;
-          node.with([&](Endpoint& endpoint) { endpoint.get(from, offset + self * bytes, fetched, &got); });
-          node.serve_until([&] { return got.fired != 0; });
-          if (got.lost || fetched != source) return 2;
-        }
-        // Nobody leaves before all have what they want.
-        for (NodeId to = 0; to < 3; ++to) node.send(to, bytes_of(offset));
-        node.serve_until([&] { return node.messages.size() == 6; });
-        node.close();
-        return node.lost.empty() ? 0 : 3;
-      },
-      {"a", "a", "b"});
+  run_job(3,
+          [](NodeId self, Member member) {
+            TestNode node(std::move(member));
+            // Every node takes the same first piece of its segment, one part for each writer.
+            const std::uint64_t offset = node.endpoint().segment().allocate(3 * bytes);
+            node.serve_until([&, told = false]() mutable {
+              // An offset may be used once its owner has said that it is there.
+              for (NodeId to = 0; to < 3 && !told; ++to) node.send(to, bytes_of(offset));
+              told = true;
+              return node.messages.size() == 3;
+            });
+            const std::vector<std::byte> source(bytes, static_cast<std::byte>(self + 1));
+            std::vector<TestCompletion> puts(3);
+            node.with([&](Endpoint& endpoint) {
+              for (NodeId to = 0; to < 3; ++to) endpoint.put(to, offset + self * bytes, source, self, &puts[to]);
+            });
+            node.serve_until(
+                [&] { return node.notifications.size() == 3 && puts[0].fired + puts[1].fired + puts[2].fired == 3; });
+            for (NodeId from = 0; from < 3; ++from) {
+              if (*node.endpoint().segment().pointer(offset + (from + 1) * bytes - 1) != std::byte(from + 1)) return 1;
+            }
+            std::vector<std::byte> fetched(bytes);
+            for (NodeId from = 0; from < 3; ++from) {
+              TestCompletion got;
+              node.with([&](Endpoint& endpoint) { endpoint.get(from, offset + self * bytes, fetched, &got); });
+              node.serve_until([&] { return got.fired != 0; });
+              if (got.lost || fetched != source) return 2;
+            }
+            // Nobody leaves before all have what they want.
+            for (NodeId to = 0; to < 3; ++to) node.send(to, bytes_of(offset));
+            node.serve_until([&] { return node.messages.size() == 6; });
+            node.close();
+            return node.lost.empty() ? 0 : 3;
+          },
+          {"a", "a", "b"});
 }
 
 /// A survivor that waits, asleep, until it knows that rank 1 is dead.
@@ -150,13 +148,15 @@ TEST(ClusterProcesses, ADeathBeforeTheFirstMessageIsSeen) {
 TEST(ClusterProcesses, WhatWasWrittenBeforeADeathArrives) {
   for (const std::uint64_t count : {1U, 2U, 17U, 127U, 128U, 1000U}) {
     ForkJob job(2);
+    Gate dead;
     const pid_t survivor = job.start(0, [&](Member member) {
-      return outlive(std::move(member), [&](TestNode& node) {
-        for (std::uint64_t i = 0; i < node.messages.size(); ++i) {
-          if (number_in(node.messages[i]) != i) return 2;
-        }
-        return node.messages.size() == count ? 0 : 3;
-      });
+      TestNode node(std::move(member));
+      dead.wait();  // the death and the last words are noticed together
+      node.serve_until([&] { return node.lost.contains(1); });
+      for (std::uint64_t i = 0; i < node.messages.size(); ++i) {
+        if (number_in(node.messages[i]) != i) return 2;
+      }
+      return node.messages.size() == count ? 0 : 3;
     });
     const pid_t dying = job.start(1, [&](Member member) {
       TestNode node(std::move(member));
@@ -164,6 +164,7 @@ TEST(ClusterProcesses, WhatWasWrittenBeforeADeathArrives) {
       return std::raise(SIGKILL);
     });
     EXPECT_EQ(ForkJob::result_of(dying), -SIGKILL);
+    dead.open();
     EXPECT_EQ(ForkJob::result_of(survivor), 0) << count << " messages";
   }
 }
@@ -237,9 +238,8 @@ TEST(ClusterProcesses, ADeathAfterTheGoodbyeIsSilent) {
 TEST(ClusterProcesses, ADeathIsSeenThoughAChildHoldsTheSockets) {
   ForkJob job(2);
   Gate over;
-  const pid_t survivor = job.start(0, [](Member member) {
-    return outlive(std::move(member), [](TestNode&) { return 0; });
-  });
+  const pid_t survivor =
+      job.start(0, [](Member member) { return outlive(std::move(member), [](TestNode&) { return 0; }); });
   const pid_t dying = job.start(1, [&](Member member) {
     TestNode node(std::move(member));
     if (fork() == 0) {
@@ -294,9 +294,8 @@ TEST(ClusterProcesses, AStoppedProcessIsSlowNotDead) {
 TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
   for (const bool answers_the_door : {false, true}) {
     ForkJob job(2);
-    const pid_t survivor = job.start(0, [](Member member) {
-      return outlive(std::move(member), [](TestNode&) { return 0; });
-    });
+    const pid_t survivor =
+        job.start(0, [](Member member) { return outlive(std::move(member), [](TestNode&) { return 0; }); });
     const pid_t dying = job.start(1, [&](Member member) {
       const cluster::Secret secret = cluster::make_secret();
       cluster::Watcher watcher;
@@ -312,6 +311,49 @@ TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
       return std::raise(SIGKILL);
     });
     EXPECT_EQ(ForkJob::result_of(dying), -SIGKILL);
+    EXPECT_EQ(ForkJob::result_of(survivor), 0);
+  }
+}
+
+/// Lets this process open no more than a few further descriptors once the job has met.
+class MeagreBootstrap final : public Bootstrap {
+ public:
+  MeagreBootstrap(Member inner, rlim_t further) : inner_(std::move(inner)), further_(further) {}
+  NodeId rank() const override { return inner_->rank(); }
+  std::uint32_t size() const override { return inner_->size(); }
+  std::string_view host() const override { return inner_->host(); }
+  void put(std::string_view key, ConstByteSpan value) override { inner_->put(key, value); }
+  void fence() override {
+    inner_->fence();
+    const Descriptor next(dup(0));  // the lowest free number
+    const rlimit limit{static_cast<rlim_t>(next.number()) + further_, static_cast<rlim_t>(next.number()) + further_};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  std::vector<std::byte> fetch(NodeId rank, std::string_view key) override { return inner_->fetch(rank, key); }
+  void abort(const Error& error) noexcept override { inner_->abort(error); }
+  void finalize() override { inner_->finalize(); }
+  int failure_descriptor() const override { return inner_->failure_descriptor(); }
+  std::vector<PeerLoss> lost_peers() override { return inner_->lost_peers(); }
+
+ private:
+  Member inner_;
+  rlim_t further_;
+};
+
+TEST(ClusterProcesses, TooFewDescriptorsAreANamedErrorAndADeathToTheOthers) {
+  for (rlim_t further = 0; further < 5; ++further) {
+    ForkJob job(2);
+    const pid_t survivor =
+        job.start(0, [](Member member) { return outlive(std::move(member), [](TestNode&) { return 0; }); });
+    const pid_t meagre = job.start(1, [&](Member member) {
+      try {
+        TestNode node(std::make_unique<MeagreBootstrap>(std::move(member), further));
+        return 1;
+      } catch (const Error& error) {
+        return error.code() == ErrorCode::out_of_resources ? 0 : 2;
+      }
+    });
+    EXPECT_EQ(ForkJob::result_of(meagre), 0) << "with " << further << " further descriptors";
     EXPECT_EQ(ForkJob::result_of(survivor), 0);
   }
 }

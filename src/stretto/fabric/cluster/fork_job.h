@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +16,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sched.h>
 
 #include "stretto/fabric/bootstrap/bootstrap.h"
 #include "stretto/fabric/bootstrap/descriptor.h"

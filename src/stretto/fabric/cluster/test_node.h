@@ -72,7 +72,8 @@ class TestNode final : private MessageHandler, private EndpointObserver {
 
  private:
   void on_message(const Message& message) override {
-    messages.push_back({message.from, {message.header.begin(), message.header.end()},
+    messages.push_back({message.from,
+                        {message.header.begin(), message.header.end()},
                         {message.payload.begin(), message.payload.end()}});
     if (when_message) when_message(message);
   }

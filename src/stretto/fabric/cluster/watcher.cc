@@ -14,9 +14,9 @@ namespace stretto::fabric::cluster {
 namespace {
 
 [[noreturn]] void fail() {
-  throw Error(ErrorCode::out_of_resources, "cannot watch one more descriptor: " +
-                                               std::generic_category().message(errno) +
-                                               "; raise the limit of open files (ulimit -n)");
+  throw Error(ErrorCode::out_of_resources,
+              "cannot watch one more descriptor: " + std::generic_category().message(errno) +
+                  "; raise the limit of open files (ulimit -n)");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void back(int memory, std::size_t offset, std::size_t bytes) {
 
 // Memory that can shrink, or that is smaller than its owner says, ends its reader by SIGBUS.
 void check_memory(int memory, std::size_t bytes) {
-  struct stat status {};
+  struct stat status{};
   const int seals = fcntl(memory, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(memory, &status) == 0 && status.st_size >= 0 &&
       static_cast<std::size_t>(status.st_size) >= bytes) {
@@ -110,7 +110,7 @@ std::byte* PeerMemory::segment(std::uint64_t offset, std::uint64_t bytes) noexce
   std::uint64_t backed = backed_.load(std::memory_order_relaxed);
   if (bytes > backed || offset > backed - bytes) {
     // A segment is backed from its start on, without holes, so that the number of its blocks is where it ends.
-    struct stat status {};
+    struct stat status{};
     if (fstat(segment_memory_.number(), &status) != 0) return nullptr;
     backed = std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_blocks) * 512, segment_bytes_);
     backed_.store(backed, std::memory_order_relaxed);

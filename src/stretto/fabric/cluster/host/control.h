@@ -95,10 +95,15 @@ class PeerMemory {
     return reinterpret_cast<const ConsumedCounter*>(own_.at(layout_.counters_at() - shared_page_bytes))[node];
   }
   const RingLine* ring(std::uint32_t node) const noexcept {
-    return reinterpret_cast<const RingLine*>(own_.at(layout_.rings_at() - shared_page_bytes +
-                                                     node * layout_.ring_bytes()));
+    return reinterpret_cast<const RingLine*>(
+        own_.at(layout_.rings_at() - shared_page_bytes + node * layout_.ring_bytes()));
   }
   std::uint32_t ring_lines() const noexcept { return layout_.ring_lines; }
+
+  /// Where `offset` of the peer's segment is mapped, backed or not; null beyond the segment's end. Any thread.
+  std::byte* mapped(std::uint64_t offset) const noexcept {
+    return offset < segment_bytes_ ? segment_.at(offset) : nullptr;
+  }
 
   /// The peer's segment from `offset` on, or null when not all of [offset, offset + bytes) is backed by memory: the
   /// kernel says so, not the peer. Any thread.

@@ -11,8 +11,10 @@ namespace stretto::fabric::cluster {
 
 namespace {
 
-// How often a spinning node looks for news that only descriptors tell: deaths, goodbyes, callers.
-constexpr std::uint32_t passes_between_looks = 4096;
+// How often a node that polls looks for news that only descriptors tell, deaths and goodbyes: a look costs as much as
+// several messages, and reading the clock some part of one.
+constexpr std::uint32_t passes_between_clocks = 256;
+constexpr std::chrono::microseconds time_between_looks{50};
 
 // How many messages of one peer are handled before the others get their turn.
 constexpr int messages_a_turn = 32;
@@ -62,7 +64,7 @@ void HostTransport::get(NodeId from, Offset source, ByteSpan destination, Comple
 std::byte* HostTransport::peer_pointer(NodeId node, Offset offset) noexcept {
   if (!options_.direct) return nullptr;
   const HostPeer& peer = peers_[place_of_[node]];
-  return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, 1);
+  return peer.memory == nullptr ? nullptr : peer.memory->mapped(offset);
 }
 
 // The edge is made on first use: our ring gets its memory, and the peer is told to read it.
@@ -88,13 +90,22 @@ bool HostTransport::progress() {
   bool happened = notice_senders();
   for (std::size_t i = 0; i < receiving_.size(); ++i) happened |= receive(*receiving_[i]);
   if (!waiting_.empty()) happened |= drain_waiting();
-  if (++passes_ >= passes_between_looks || look_around_.load(std::memory_order_relaxed)) {
-    passes_ = 0;
-    look_around_.store(false, std::memory_order_relaxed);
-    happened |= look_around(0);
-  }
+  if (time_to_look()) happened |= look_around(0);
   progressing_ = false;
   return happened;
+}
+
+bool HostTransport::time_to_look() {
+  if (look_around_.load(std::memory_order_relaxed)) {
+    look_around_.store(false, std::memory_order_relaxed);
+    return true;
+  }
+  if (++passes_ < passes_between_clocks) return false;
+  passes_ = 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_look_ < time_between_looks) return false;
+  last_look_ = now;
+  return true;
 }
 
 bool HostTransport::senders_unnoticed() const noexcept {
@@ -205,7 +216,7 @@ bool HostTransport::drain_waiting() {
 
 // The look of someone who is about to sleep. After a fence, so that no writer can have missed that we are armed.
 bool HostTransport::anything_to_do() {
-  if (senders_unnoticed() || door_.retry_later() || !ended_.empty()) return true;
+  if (senders_unnoticed() || !ended_.empty()) return true;
   for (const HostPeer* const peer : receiving_) {
     if (peer->standing == Standing::present && peer->reader.ready()) return true;
   }

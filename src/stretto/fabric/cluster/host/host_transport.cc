@@ -43,10 +43,9 @@ HostTransport::HostTransport(NodeId self, Segment& segment, const HostOptions& o
       secret_(make_secret()),
       door_(watcher_, tag_door, secret_) {
   if (!valid_ring_lines(options.ring_lines)) {
-    throw Error(ErrorCode::invalid_argument, "ring_lines is " + std::to_string(options.ring_lines) +
-                                                 "; it must be a power of two from " +
-                                                 std::to_string(least_ring_lines) + " to " +
-                                                 std::to_string(most_ring_lines));
+    throw Error(ErrorCode::invalid_argument,
+                "ring_lines is " + std::to_string(options.ring_lines) + "; it must be a power of two from " +
+                    std::to_string(least_ring_lines) + " to " + std::to_string(most_ring_lines));
   }
 }
 
@@ -62,7 +61,8 @@ std::vector<HostPeer> HostTransport::list_peers(std::span<const NodeId> peers, c
   nodes.push_back(self_);
   std::sort(nodes.begin(), nodes.end());
   if (nodes.size() > max_host_nodes) {
-    throw Error(ErrorCode::not_supported, std::to_string(nodes.size()) + " nodes of the job are on this host; at most " +
+    throw Error(ErrorCode::not_supported, std::to_string(nodes.size()) +
+                                              " nodes of the job are on this host; at most " +
                                               std::to_string(max_host_nodes) + " can share one");
   }
   std::vector<HostPeer> list(nodes.size());
@@ -84,17 +84,18 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   place_of_.assign(peers_.back().node + std::size_t{1}, 0);
   for (const HostPeer& peer : peers_) place_of_[peer.node] = peer.place;
   place_ = place_of_[self_];
-  control_ = std::make_unique<Control>(
-      ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
+  control_ = std::make_unique<Control>(ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
   watcher_.add(control_->doorbell(), tag_doorbell);
   const auto is_peer = [this](NodeId node) {
     return node < place_of_.size() && node != self_ && peers_[place_of_[node]].node == node;
   };
   door_.open(is_peer, {control_->memory(), segment_.descriptor(), control_->doorbell()});
-  while (!std::all_of(peers_.begin(), peers_.end(), [this](const HostPeer& peer) { return introduced(peer); })) {
+  for (;;) {
     const bool retry = call_on_unknown() || door_.retry_later();
+    if (std::all_of(peers_.begin(), peers_.end(), [this](const HostPeer& peer) { return introduced(peer); })) break;
     look_around(retry ? retry_ms : -1);
   }
+  door_.close();
   starting_ = false;
 }
 
@@ -128,8 +129,8 @@ bool HostTransport::call_on_unknown() {
 bool HostTransport::look_around(int timeout_ms) {
   std::array<std::uint64_t, 64> tags;
   const std::size_t count = watcher_.wait(tags, timeout_ms);
-  // The door goes first, also unasked: a caller that found no room is not readable.
-  bool happened = door_.serve();
+  // Also unasked: a caller for whom there was no room is not readable.
+  bool happened = starting_ && door_.serve();
   for (std::size_t i = 0; i < count; ++i) {
     if (tags[i] >= tag_peer) happened |= hear_from(peers_[tags[i] - tag_peer]);
   }
@@ -152,6 +153,14 @@ bool HostTransport::hear_from(HostPeer& peer) {
       case Answer::Kind::welcome: meet(peer, std::move(answer.welcome)); break;
       case Answer::Kind::goodbye: peer.said_goodbye = true; break;
       case Answer::Kind::closed: end(peer, gone(peer, "its connection is closed")); break;
+      case Answer::Kind::cut_off:
+        if (!starting_) {
+          end(peer, fault(peer, "it sent a packet that is none of ours"));
+          break;
+        }
+        throw Error(ErrorCode::out_of_resources,
+                    "cannot open the shared memory of node " + std::to_string(peer.node) +
+                        ": each peer of the host takes five descriptors; raise the limit of open files (ulimit -n)");
       case Answer::Kind::bad: end(peer, fault(peer, "it sent a packet that is none of ours")); break;
     }
     happened = true;
@@ -199,8 +208,8 @@ void HostTransport::end(HostPeer& peer, const Error& cause) {
 }
 
 Error HostTransport::gone(const HostPeer& peer, const std::string& evidence) {
-  return {ErrorCode::peer_lost, "node " + std::to_string(peer.node) + " (process " +
-                                    std::to_string(peer.card.process) + " of this host) is gone: " + evidence};
+  return {ErrorCode::peer_lost, "node " + std::to_string(peer.node) + " (process " + std::to_string(peer.card.process) +
+                                    " of this host) is gone: " + evidence};
 }
 
 Error HostTransport::fault(const HostPeer& peer, const std::string& what) {

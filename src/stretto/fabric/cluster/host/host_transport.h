@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -68,6 +69,7 @@ class HostTransport final : public Transport {
   HostPeer& peer_of(NodeId node) { return peers_[place_of_[node]]; }
   Outbox& outbox_of(HostPeer& peer);
   void note_waiting(HostPeer& peer);
+  bool time_to_look();
   bool notice_senders();
   bool senders_unnoticed() const noexcept;
   bool receive(HostPeer& peer);
@@ -95,6 +97,7 @@ class HostTransport final : public Transport {
   std::vector<HostPeer*> waiting_;  // whose outboxes are not empty
   std::uint64_t next_get_ = 0;
   std::uint32_t passes_ = 0;
+  std::chrono::steady_clock::time_point last_look_;
   bool starting_ = true;
   bool progressing_ = false;
   std::vector<std::pair<HostPeer*, Error>> ended_;  // during `start`; reported by the first progress

@@ -53,8 +53,7 @@ HostCard parse_card(ConstByteSpan bytes) {
               "it published no valid card for its host; all nodes of a job must run the same version of Stretto");
 }
 
-HostCard make_card(std::string_view name, const Secret& secret, std::uint32_t ring_lines,
-                   std::size_t segment_bytes) {
+HostCard make_card(std::string_view name, const Secret& secret, std::uint32_t ring_lines, std::size_t segment_bytes) {
   HostCard card;
   card.magic = card_magic;
   card.process = getpid();
@@ -96,6 +95,10 @@ Answer read_answer(int socket) {
     return answer;
   }
   const std::optional<PacketKind> kind = read_as<PacketKind>(packet.bytes);
+  if (packet.outcome == Outcome::cut_off) {
+    answer.kind = Answer::Kind::cut_off;
+    return answer;
+  }
   answer.kind = Answer::Kind::bad;
   if (kind == PacketKind::goodbye && packet.descriptors.empty()) answer.kind = Answer::Kind::goodbye;
   if (kind == PacketKind::welcome && packet.descriptors.size() == max_passed) {
@@ -116,7 +119,6 @@ void Door::open(std::function<bool(NodeId)> expected, std::array<int, max_passed
 }
 
 bool Door::serve() {
-  if (!listener_) return false;
   bool happened = accept_callers();
   retry_later_ = false;
   for (auto caller = callers_.begin(); caller != callers_.end();) {
@@ -167,13 +169,16 @@ bool Door::hear(int number) {
   return true;
 }
 
+void Door::close() {
+  callers_.clear();
+  unanswered_.clear();
+  listener_.reset();
+}
+
 void Door::leave() {
   // A guest whose socket is full of goodbyes has been told.
   for (const auto& [node, guest] : guests_) send_packet(guest.number(), bytes_of(PacketKind::goodbye));
   guests_.clear();
-  callers_.clear();
-  unanswered_.clear();
-  listener_.reset();
 }
 
 }  // namespace stretto::fabric::cluster

@@ -59,7 +59,14 @@ Connection call_on(const HostCard& card, NodeId self);
 
 /// What comes over a connection made by `call_on`.
 struct Answer {
-  enum class Kind : std::uint8_t { nothing, welcome, goodbye, closed, bad };
+  enum class Kind : std::uint8_t {
+    nothing,
+    welcome,
+    goodbye,
+    closed,
+    bad,      ///< nothing that we know
+    cut_off,  ///< this process may not open what was passed
+  };
   Kind kind = Kind::nothing;
   Welcome welcome;
 };
@@ -76,16 +83,20 @@ class Door {
   /// From now on callers are answered: nodes for which `expected` is true are handed these descriptors, once each.
   void open(std::function<bool(NodeId)> expected, std::array<int, max_passed> descriptors);
 
-  /// Looks at all callers; returns whether anything happened. Strangers are shown out without a word.
+  /// Looks at all callers; returns whether anything happened. Strangers are shown out without a word. Throws
+  /// Error(out_of_resources).
   bool serve();
 
   bool served(NodeId node) const { return guests_.contains(node); }
   /// Whether a caller has to be tried again though its descriptor will not say so.
   bool retry_later() const noexcept { return retry_later_; }
 
+  /// Lets nobody in any more: everyone expected has come. Guests stay.
+  void close();
+
   /// Closes the connection of one guest, who takes it for our death; without a goodbye that is what it is to it.
   void dismiss(NodeId node) { guests_.erase(node); }
-  /// Says goodbye to all guests and closes the door.
+  /// Says goodbye to all guests.
   void leave();
 
  private:

@@ -128,6 +128,18 @@ TEST(Introduction, TheEndIsTheConnectionsEndAndAGoodbyeComesBefore) {
   EXPECT_EQ(read_answer(callers[2].socket.number()).kind, Answer::Kind::goodbye);
 }
 
+TEST(Introduction, AClosedDoorAnswersNobody) {
+  House house;
+  const Connection guest = call_on(house.card(), 0);
+  const Connection late = connect_locally(house.door.name());
+  house.serve();
+  house.door.close();
+  EXPECT_EQ(call_on(house.card(), 1).outcome, Outcome::closed);
+  EXPECT_EQ(read_answer(late.socket.number()).kind, Answer::Kind::closed);
+  EXPECT_EQ(read_answer(guest.socket.number()).kind, Answer::Kind::welcome);
+  EXPECT_EQ(read_answer(guest.socket.number()).kind, Answer::Kind::nothing);
+}
+
 TEST(Introduction, CardsAreChecked) {
   House house;
   const HostCard card = house.card();

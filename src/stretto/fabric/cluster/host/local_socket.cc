@@ -71,6 +71,9 @@ Descriptor accept_locally(int listener) {
   do {
     accepted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   } while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
+  if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+    fail("cannot accept a local connection; raise the limit of open files (ulimit -n)");
+  }
   return Descriptor(accepted);
 }
 
@@ -121,6 +124,7 @@ Packet receive_packet(int socket) {
   if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return packet;
   packet.outcome = received <= 0 ? Outcome::closed : Outcome::done;
   if (received <= 0) return packet;
+  if ((message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) packet.outcome = Outcome::cut_off;
   packet.bytes.assign(bytes.begin(), bytes.begin() + received);
   for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr; part_of = CMSG_NXTHDR(&message, part_of)) {
     if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;

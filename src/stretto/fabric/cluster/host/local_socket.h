@@ -1,13 +1,13 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "stretto/base/bytes.h"
 #include "stretto/fabric/bootstrap/descriptor.h"
@@ -20,7 +20,7 @@ namespace stretto::fabric::cluster {
 /// Throws Error(out_of_resources).
 Descriptor listen_locally(std::string& name);
 
-enum class Outcome : std::uint8_t { done, later, closed };
+enum class Outcome : std::uint8_t { done, later, closed, cut_off };
 
 struct Connection {
   Outcome outcome;  ///< `later`: the listener is busy, try again; `closed`: nobody listens
@@ -29,7 +29,7 @@ struct Connection {
 /// Throws Error(out_of_resources).
 Connection connect_locally(std::string_view name);
 
-/// The next caller, or an empty descriptor.
+/// The next caller, or an empty descriptor. Throws Error(out_of_resources).
 Descriptor accept_locally(int listener);
 
 /// Who is at the other end, by the kernel's word.
@@ -45,8 +45,8 @@ Outcome send_packet(int socket, ConstByteSpan bytes, std::span<const int> descri
 inline constexpr std::size_t max_passed = 3;
 
 struct Packet {
-  Outcome outcome = Outcome::later;  ///< `later`: none there
-  std::vector<std::byte> bytes;      ///< cut off after max_packet_bytes
+  Outcome outcome = Outcome::later;  ///< `later`: none there; `cut_off`: too long, or descriptors could not be opened
+  std::vector<std::byte> bytes;
   std::vector<Descriptor> descriptors;
 };
 inline constexpr std::size_t max_packet_bytes = 256;

@@ -50,7 +50,8 @@ class RingWriter {
   std::uint64_t written_ = 0;
   std::uint64_t limit_ = 0;  // lines below this position are free, as far as we have looked
   const ConsumedCounter* consumed_ = nullptr;
-  // One bit a line: whether its word holds a message's bytes, which could look like a word when it becomes a first line.
+  // One bit a line: whether its word holds a message's bytes, which could look like a word when it becomes a first
+  // line.
   std::vector<std::uint64_t> overwritten_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace stretto::fabric::cluster {
 
-/// What a fuzzer calls: reads a ring whose memory a peer filled with `bytes`, as long as it yields messages. Aborts when
-/// the reader says anything that its callers must not hear; reads out of bounds are the sanitizer's to see.
+/// What a fuzzer calls: reads a ring whose memory a peer filled with `bytes`, as long as it yields messages. Aborts
+/// when the reader says anything that its callers must not hear; reads out of bounds are the sanitizer's to see.
 /// Returns how many messages it took for good ones.
 inline int fuzz_ring_reader(ConstByteSpan bytes) {
   std::vector<RingLine> lines(least_ring_lines);

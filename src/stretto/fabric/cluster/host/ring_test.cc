@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -65,7 +66,7 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
       ASSERT_EQ(line.state, LineState::message) << line.fault;
       ASSERT_FALSE(sent.empty());
       ASSERT_EQ(line.head.bytes(), sent.front().size());
-      ASSERT_EQ(std::memcmp(ring.buffer.data(), sent.front().data(), sent.front().size()), 0);
+      ASSERT_TRUE(std::equal(sent.front().begin(), sent.front().end(), ring.buffer.begin()));
       sent.pop_front();
       ring.reader.give_back();
       ++read;

@@ -15,25 +15,26 @@ namespace {
 
 constexpr std::array<std::byte, 8> magic = {std::byte{'s'}, std::byte{'t'}, std::byte{'r'}, std::byte{'u'},
                                             std::byte{'c'}, std::byte{'x'}, std::byte{0},   std::byte{1}};
+constexpr std::size_t fixed_bytes = magic.size() + sizeof(Nonce);
 
 }  // namespace
 
 std::vector<std::byte> encode_address(const Address& address) {
-  std::vector<std::byte> bytes(magic.begin(), magic.end());
-  bytes.insert(bytes.end(), address.nonce.begin(), address.nonce.end());
-  bytes.insert(bytes.end(), address.worker.begin(), address.worker.end());
+  std::vector<std::byte> bytes(fixed_bytes + address.worker.size());
+  auto at = std::copy(magic.begin(), magic.end(), bytes.begin());
+  at = std::copy(address.nonce.begin(), address.nonce.end(), at);
+  std::copy(address.worker.begin(), address.worker.end(), at);
   return bytes;
 }
 
 Address decode_address(ConstByteSpan published) {
-  constexpr std::size_t fixed = magic.size() + sizeof(Nonce);
-  if (published.size() <= fixed || !std::equal(magic.begin(), magic.end(), published.begin())) {
+  if (published.size() <= fixed_bytes || !std::equal(magic.begin(), magic.end(), published.begin())) {
     throw Error(ErrorCode::bad_input, "what a node published as its UCX address (" + std::to_string(published.size()) +
                                           " bytes) is none; run the same build of Stretto on all hosts");
   }
   Address address;
   std::copy_n(published.begin() + magic.size(), sizeof(Nonce), address.nonce.begin());
-  address.worker.assign(published.begin() + fixed, published.end());
+  address.worker.assign(published.begin() + fixed_bytes, published.end());
   return address;
 }
 

@@ -17,8 +17,8 @@
 #include "stretto/fabric/cluster/transport.h"
 #include "stretto/fabric/cluster/ucx/ucx_transport.h"
 
-// For tests only.
-namespace stretto::fabric::cluster {
+// For tests and benchmarks only.
+namespace stretto::fabric::cluster::ucx_test {
 
 /// Tests of the transport speak TCP on the loopback, whatever the machine has. Before the first transport.
 inline void use_tcp_loopback() {
@@ -150,4 +150,4 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
   return result;
 }
 
-}  // namespace stretto::fabric::cluster
+}  // namespace stretto::fabric::cluster::ucx_test

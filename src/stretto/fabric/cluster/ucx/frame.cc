@@ -121,7 +121,8 @@ Greeting read_greeting(std::uint8_t detail, Reader fields, std::uint64_t data_by
 
 MessageFrame read_message(std::uint8_t detail, ConstByteSpan rest, std::uint64_t data_bytes) {
   if (detail >= message_types) refuse(kind_of<MessageFrame>, "type " + std::to_string(detail) + " does not exist");
-  if (rest.size() > max_header_bytes) refuse(kind_of<MessageFrame>, "a header of " + std::to_string(rest.size()) + " bytes");
+  if (rest.size() > max_header_bytes)
+    refuse(kind_of<MessageFrame>, "a header of " + std::to_string(rest.size()) + " bytes");
   if (data_bytes > max_message_bytes - rest.size()) {
     refuse(kind_of<MessageFrame>, "a payload of " + std::to_string(data_bytes) + " bytes");
   }
@@ -133,8 +134,10 @@ PutPiece read_put_piece(Reader fields, std::uint64_t data_bytes) {
   for (std::uint64_t* const field : {&piece.id, &piece.target, &piece.bytes, &piece.at, &piece.notification}) {
     *field = fields.number();
   }
-  if (piece.target > std::numeric_limits<std::uint64_t>::max() - piece.bytes) refuse(kind_of<PutPiece>, "its range wraps around");
-  if (piece.at > piece.bytes || data_bytes > piece.bytes - piece.at) refuse(kind_of<PutPiece>, "it leaves its put's range");
+  if (piece.target > std::numeric_limits<std::uint64_t>::max() - piece.bytes)
+    refuse(kind_of<PutPiece>, "its range wraps around");
+  if (piece.at > piece.bytes || data_bytes > piece.bytes - piece.at)
+    refuse(kind_of<PutPiece>, "it leaves its put's range");
   if (data_bytes == 0 && piece.bytes != 0) refuse(kind_of<PutPiece>, "it is empty and its put is not");
   return piece;
 }
@@ -152,7 +155,8 @@ GetPiece read_get_piece(Reader fields, std::uint64_t data_bytes) {
   GetPiece piece;
   piece.id = fields.number();
   piece.at = fields.number();
-  if (piece.at > std::numeric_limits<std::uint64_t>::max() - data_bytes) refuse(kind_of<GetPiece>, "its range wraps around");
+  if (piece.at > std::numeric_limits<std::uint64_t>::max() - data_bytes)
+    refuse(kind_of<GetPiece>, "its range wraps around");
   return piece;
 }
 

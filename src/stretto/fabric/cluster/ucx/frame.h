@@ -21,10 +21,10 @@ using Nonce = std::array<std::byte, 16>;
 
 /// The first frames of a connection, both ways (see Handshake): who its ends claim to be, and the proof.
 struct Greeting {
-  NodeId node = 0;         ///< the sender
-  bool known = false;      ///< whether the sender has seen a good greeting of the receiver
-  Nonce sender = {};       ///< the nonce that the sender published
-  Nonce receiver = {};     ///< the nonce that the receiver published
+  NodeId node = 0;      ///< the sender
+  bool known = false;   ///< whether the sender has seen a good greeting of the receiver
+  Nonce sender = {};    ///< the nonce that the sender published
+  Nonce receiver = {};  ///< the nonce that the receiver published
   friend bool operator==(const Greeting&, const Greeting&) = default;
 };
 
@@ -41,10 +41,10 @@ struct MessageFrame {
 
 /// A part of a put, which is the frame's data. The pieces of one put share all fields but `at`.
 struct PutPiece {
-  std::uint64_t id = 0;      ///< names the put among those of its sender
-  Offset target = 0;         ///< of the whole put, in the receiver's segment
-  std::uint64_t bytes = 0;   ///< of the whole put
-  std::uint64_t at = 0;      ///< where in the put this piece starts
+  std::uint64_t id = 0;     ///< names the put among those of its sender
+  Offset target = 0;        ///< of the whole put, in the receiver's segment
+  std::uint64_t bytes = 0;  ///< of the whole put
+  std::uint64_t at = 0;     ///< where in the put this piece starts
   Notification notification = 0;
   friend bool operator==(const PutPiece&, const PutPiece&) = default;
 };
@@ -75,8 +75,7 @@ struct GoodbyeAnswer {
   friend bool operator==(const GoodbyeAnswer&, const GoodbyeAnswer&) = default;
 };
 
-using Frame =
-    std::variant<Greeting, Refusal, MessageFrame, PutPiece, GetRequest, GetPiece, Goodbye, GoodbyeAnswer>;
+using Frame = std::variant<Greeting, Refusal, MessageFrame, PutPiece, GetRequest, GetPiece, Goodbye, GoodbyeAnswer>;
 
 /// A frame's header on the wire: little-endian, a prefix of 8 bytes {kind, detail, five zeros, version} and its fields.
 struct FrameHeader {

@@ -25,10 +25,7 @@ enum class PeerState : std::uint8_t {
 /// All about one peer. Lives as long as the transport.
 struct UcxTransport::Peer final : ucx::ConnectionOwner {
   Peer(UcxTransport& transport, NodeId node)
-      : owner(transport),
-        id(node),
-        out(transport.worker_, transport.sink_, *this),
-        in(node, transport.sink_) {}
+      : owner(transport), id(node), out(transport.worker_, transport.sink_, *this), in(node, transport.sink_) {}
 
   void failed(const char* status) noexcept override { owner.failures_.push_back({this, status}); }
 
@@ -41,9 +38,9 @@ struct UcxTransport::Peer final : ucx::ConnectionOwner {
   std::optional<ucx::Handshake> handshake;  // since the first use
   ucx::Outbox out;
   ucx::Incoming in;
-  std::uint64_t frames_in = 0;              // the frames that a goodbye counts
-  std::optional<std::uint64_t> announced;   // by the peer's goodbye
-  bool ended = false;                       // the other end has closed the connection, or it failed
+  std::uint64_t frames_in = 0;             // the frames that a goodbye counts
+  std::optional<std::uint64_t> announced;  // by the peer's goodbye
+  bool ended = false;                      // the other end has closed the connection, or it failed
   bool goodbye_sent = false;
   bool goodbye_answered = false;
 };

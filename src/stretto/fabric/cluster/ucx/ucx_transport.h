@@ -91,12 +91,12 @@ class UcxTransport final : public Transport, private ucx::FrameSink, private ucx
     Peer* peer;
     std::string status;
   };
-  std::vector<Failure> failures_;              // reported by UCX, not acted upon yet
-  std::vector<ucx::Connection*> closing_;      // let go of, not closed yet: UCX may be in the middle of a call
-  std::vector<std::unique_ptr<Peer>> peers_;   // by node; null for nodes that are not peers
+  std::vector<Failure> failures_;             // reported by UCX, not acted upon yet
+  std::vector<ucx::Connection*> closing_;     // let go of, not closed yet: UCX may be in the middle of a call
+  std::vector<std::unique_ptr<Peer>> peers_;  // by node; null for nodes that are not peers
   std::unordered_map<ucx::Connection*, Peer*> by_connection_;
   std::unique_ptr<ucx::Outbox> refusals_;
-  mutable ucx::Worker worker_;                 // last: ends first, and gives back what it holds of the others
+  mutable ucx::Worker worker_;  // last: ends first, and gives back what it holds of the others
 };
 
 }  // namespace stretto::fabric::cluster

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cstring>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +13,8 @@
 
 namespace stretto::fabric::cluster {
 namespace {
+
+using namespace ucx_test;
 
 constexpr std::size_t mib = std::size_t{1} << 20U;
 
@@ -35,11 +37,11 @@ TEST(UcxTransport, CarriesMessagesOfAllSizes) {
     std::fill(payload_copy.begin(), payload_copy.end(), std::byte{0});
   }
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == sent.size(); }));
-  std::multiset<std::pair<std::vector<std::byte>, std::vector<std::byte>>> expected(sent.begin(), sent.end());
+  auto expected = sent;
   for (const FakeNode::Received& message : job[1].received) {
     EXPECT_EQ(message.from, 0U);
     EXPECT_EQ(message.type, MessageType::test);
-    const auto found = expected.find({message.header, message.payload});
+    const auto found = std::find(expected.begin(), expected.end(), std::pair(message.header, message.payload));
     ASSERT_NE(found, expected.end());
     expected.erase(found);
   }
@@ -162,9 +164,8 @@ TEST(UcxTransport, BothEndsMayConnectAtOnce) {
         if (from != to) job[from].send(to, {}, {});
       }
     }
-    ASSERT_TRUE(job.drive([&] {
-      return job[0].received.size() == 2 && job[1].received.size() == 2 && job[2].received.size() == 2;
-    }));
+    ASSERT_TRUE(job.drive(
+        [&] { return job[0].received.size() == 2 && job[1].received.size() == 2 && job[2].received.size() == 2; }));
     for (NodeId id = 0; id < 3; ++id) {
       EXPECT_EQ(job[id].transport->strangers(), 0U);
       EXPECT_TRUE(job[id].losses.empty());
@@ -326,13 +327,11 @@ TEST(UcxTransport, LeavingIsSeenAsSuchAfterAllThatWasSent) {
 TEST(UcxTransport, AllMayLeaveAtOnce) {
   FakeJob job(3);
   for (NodeId from = 0; from < 3; ++from) job[from].send((from + 1) % 3, {}, {});
-  ASSERT_TRUE(job.drive([&] {
-    return job[0].received.size() == 1 && job[1].received.size() == 1 && job[2].received.size() == 1;
-  }));
+  ASSERT_TRUE(job.drive(
+      [&] { return job[0].received.size() == 1 && job[1].received.size() == 1 && job[2].received.size() == 1; }));
   for (NodeId id = 0; id < 3; ++id) job[id].transport->leave();
-  ASSERT_TRUE(job.drive([&] {
-    return job[0].transport->left() && job[1].transport->left() && job[2].transport->left();
-  }));
+  ASSERT_TRUE(
+      job.drive([&] { return job[0].transport->left() && job[1].transport->left() && job[2].transport->left(); }));
   for (NodeId id = 0; id < 3; ++id) EXPECT_TRUE(job[id].losses.empty());
 }
 

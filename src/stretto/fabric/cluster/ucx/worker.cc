@@ -22,14 +22,19 @@ struct Default {
 };
 
 constexpr Default defaults[] = {
-    {"UCX_TLS", "TLS", "^sm,self"},                             // shared memory does not see a peer die
-    {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1"},            // all frames of a connection on one network
-    {"UCX_KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", "5s"},     // for who was told nothing when a connection was closed
+    {"UCX_TLS", "TLS", "^sm,self"},                          // shared memory does not see a peer die
+    {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1"},         // all frames of a connection on one network
+    {"UCX_KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", "5s"},  // for who was told nothing when a connection was closed
 };
 constexpr Default tcp_defaults[] = {
-    {"UCX_TCP_CONN_NB", "CONN_NB", "y"},                        // connecting must not block the baton
-    {"UCX_TCP_MAX_CONN_RETRIES", "MAX_CONN_RETRIES", "4"},      // each takes the kernel two minutes if nobody answers
-    {"UCX_TCP_KEEPCNT", "KEEPCNT", "3"},                        // a vanished host is seen after 10 s and 3 probes
+    // Frames leave from the caller's memory where the socket has room, and else from a copy. UCX's own way of waiting
+    // without a copy ("zcopy") must not be used on TCP: when the peer dies in the middle of such a frame, UCX 1.13
+    // completes it twice and aborts the process (uct_tcp_ep_sendv after uct_tcp_ep_purge).
+    {"UCX_TCP_TX_SEG_SIZE", "TX_SEG_SIZE", "64K"},
+    {"UCX_ZCOPY_THRESH", "ZCOPY_THRESH", "inf"},
+    {"UCX_TCP_CONN_NB", "CONN_NB", "y"},                    // connecting must not block the baton
+    {"UCX_TCP_MAX_CONN_RETRIES", "MAX_CONN_RETRIES", "4"},  // each takes the kernel two minutes if nobody answers
+    {"UCX_TCP_KEEPCNT", "KEEPCNT", "3"},                    // a vanished host is seen after 10 s and 3 probes
 };
 
 /// Whether the user left TCP among the networks: elsewhere UCX complains about settings of TCP.
@@ -146,8 +151,7 @@ Worker::Worker(FrameSink& sink) : ucp_(std::make_unique<Ucp>(sink)) {
                     " bytes where " + std::to_string(FrameHeader::max_bytes) + " are needed; choose others by UCX_TLS");
   }
   ucp_am_handler_param_t handler{};
-  handler.field_mask =
-      UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = frame_id;
   handler.cb = Ucp::on_frame;
   handler.arg = ucp_.get();
@@ -207,8 +211,7 @@ bool Worker::send(Connection* to, ConstByteSpan header, ConstByteSpan data, Send
   params.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
   params.cb.send = Ucp::on_sent;
   params.user_data = &sending;
-  void* const request =
-      ucp_am_send_nbx(to, frame_id, header.data(), header.size(), data.data(), data.size(), &params);
+  void* const request = ucp_am_send_nbx(to, frame_id, header.data(), header.size(), data.data(), data.size(), &params);
   if (UCS_PTR_IS_ERR(request)) fail(ErrorCode::peer_lost, "send", UCS_PTR_STATUS(request));
   return request == nullptr;
 }

@@ -1,0 +1,173 @@
+// Solves a sparse symmetric positive definite system on all nodes of the job.
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "conjugate_gradient/distributed_driver.h"
+#include "conjugate_gradient/matrix_market.h"
+#include "conjugate_gradient/options.h"
+#include "conjugate_gradient/problem.h"
+#include "conjugate_gradient/report.h"
+#include "conjugate_gradient/svg_plot.h"
+#include "stretto/core/runtime.h"
+
+namespace {
+
+using namespace conjugate_gradient;
+using stretto::Error;
+using stretto::ErrorCode;
+using stretto::Node;
+using stretto::Task;
+
+/// What there is to solve, and how: shared by the nodes of this process.
+struct Job {
+  Options options;
+  Problem problem;
+  std::vector<double> rhs;
+};
+
+/// What node 0 collects, one of each for each method.
+struct Results {
+  std::vector<Report> reports;
+  std::vector<Series> curves;
+  std::vector<double> solution;  ///< of the first method
+};
+
+Problem load(const Options& options) {
+  if (const auto* const grid = std::get_if<PoissonGrid>(&options.matrix)) return Problem(*grid);
+  const auto& path = std::get<std::string>(options.matrix);
+  return Problem(read_matrix(path), path);
+}
+
+/// Refuses before the work what would fail after it.
+void require_writable(const std::string& path) {
+  if (!path.empty() && !std::ofstream(path, std::ios::app)) {
+    throw Error(ErrorCode::io, path + " cannot be written: name a file in a folder that exists and is yours");
+  }
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  std::ofstream out(path, std::ios::binary);
+  if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
+    throw Error(ErrorCode::io, path + " could not be written whole");
+  }
+}
+
+void write_history(const std::string& path, const std::vector<double>& history) {
+  std::string text;
+  for (const double residual : history) {
+    char line[32];
+    std::snprintf(line, sizeof line, "%.17g\n", residual);
+    text += line;
+  }
+  write_text(path, text);
+}
+
+Report blank_report(const Job& job, std::size_t nodes, Method method) {
+  Report report;
+  report.problem = job.problem.name();
+  report.rows = job.problem.rows();
+  report.nonzeros = job.problem.nonzeros();
+  report.nodes = nodes;
+  report.method = method;
+  report.tolerance = job.options.solver.tolerance;
+  return report;
+}
+
+std::vector<Method> methods_of(const Options& options) {
+  const Method first = options.solver.method;
+  if (!options.compare) return {first};
+  return {first, first == Method::classic ? Method::pipelined : Method::classic};
+}
+
+void announce(const stretto::Runtime& runtime, const Job& job) {
+  const std::size_t nodes = runtime.nodes().front()->size();
+  std::printf("%s\n%s\n", title(blank_report(job, nodes, job.options.solver.method)).c_str(),
+              runtime.describe().c_str());
+  if (job.problem.duplicates() > 0) std::printf("%zu duplicate entries were added up\n", job.problem.duplicates());
+  std::fflush(stdout);
+}
+
+void finish(const Job& job, const Results& results) {
+  const Options& options = job.options;
+  const std::string& name = job.problem.name();
+  if (!options.solution.empty()) write_vector(options.solution, results.solution, "solution of " + name);
+  if (!options.history.empty()) write_history(options.history, results.curves.front().values);
+  if (!options.plot.empty()) {
+    write_text(options.plot, convergence_svg(results.curves, {"Convergence of " + name}, options.solver.tolerance));
+  }
+  std::printf("%s", table(results.reports).c_str());
+  if (options.json) std::printf("%s\n", json(results.reports).c_str());
+  std::fflush(stdout);
+}
+
+DriverOptions driver_options(const Options& options, Progress& progress) {
+  DriverOptions driver;
+  driver.gather_solution = !options.solution.empty();
+  driver.progress = [&progress](std::size_t iteration, double residual, double seconds) {
+    if (const auto line = progress.update(iteration, residual, seconds)) std::fprintf(stderr, "%s\n", line->c_str());
+  };
+  return driver;
+}
+
+/// Main of each node; `converged` is set by the nodes that are told to.
+Task<> solve_on(Node& node, const Job& job, bool* converged) {
+  if (node.id() == 0) {
+    for (const std::string& path : {job.options.solution, job.options.history, job.options.plot}) require_writable(path);
+  }
+  Results results;
+  bool all_converged = true;
+  for (const Method method : methods_of(job.options)) {
+    SolverOptions solver = job.options.solver;
+    solver.method = method;
+    Progress progress(solver.tolerance);
+    const DriverOptions driver = driver_options(job.options, progress);
+    NodeResult result = co_await solve_distributed(node, job.problem, job.rhs, solver, driver);
+    all_converged = all_converged && result.outcome.converged;
+    if (node.id() != 0) continue;
+    Report report = blank_report(job, node.size(), method);
+    report.outcome = result.outcome;
+    report.seconds = result.seconds;
+    report.reduction_seconds = result.reduction_seconds;
+    results.reports.push_back(std::move(report));
+    results.curves.push_back({std::string(name_of(method)), std::move(result.history)});
+    if (results.solution.empty()) results.solution = std::move(result.solution);
+  }
+  if (converged != nullptr) *converged = all_converged;
+  if (node.id() == 0) finish(job, results);
+}
+
+int solve(const Options& options) {
+  Problem problem = load(options);
+  const std::size_t rows = problem.rows();
+  const Job job{options, std::move(problem),
+                options.rhs.empty() ? std::vector<double>(rows, 1.0) : read_vector(options.rhs, rows)};
+  stretto::Runtime runtime(stretto::RuntimeOptions::from_environment());
+  const Node* const first = runtime.nodes().front().get();
+  if (first->id() == 0) announce(runtime, job);
+  bool converged = false;
+  runtime.run([&](Node& node) { return solve_on(node, job, &node == first ? &converged : nullptr); });
+  return converged ? 0 : 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto parsed = parse_options(argc, argv);
+    if (const auto* const help = std::get_if<Help>(&parsed)) {
+      std::printf("%s", help->text.c_str());
+      return 0;
+    }
+    return solve(std::get<Options>(parsed));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "conjugate_gradient: %s\n", error.what());
+    return 1;
+  }
+}

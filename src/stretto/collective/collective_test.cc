@@ -1,0 +1,450 @@
+#include "stretto/collective/collective.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/test_support.h"
+
+// What the five operations compute, on every fabric that lives in one process.
+namespace stretto {
+namespace {
+
+using test::Affine;
+using test::Compose;
+using test::contribution;
+using test::serial;
+
+class CollectiveTest : public testing::TestWithParam<test::FabricKind> {
+ protected:
+  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_job(GetParam().of(nodes), main); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, CollectiveTest, testing::ValuesIn(test::fabric_kinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+template <class T>
+std::vector<T> values(std::size_t count, std::uint64_t salt, NodeId node) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, Affine>) {
+      result[i] = test::affine(salt, node, i);
+    } else {
+      result[i] = static_cast<T>(contribution(salt, node, i));
+    }
+  }
+  return result;
+}
+
+// All members' values, combined one after the other.
+template <class T, class Op>
+std::vector<T> reduced(const Group& group, std::size_t count, std::uint64_t salt, const Op& op) {
+  std::vector<T> result = values<T>(count, salt, group.node(0));
+  for (Rank rank = 1; rank < group.size(); ++rank) {
+    const std::vector<T> next = values<T>(count, salt, group.node(rank));
+    for (std::size_t i = 0; i < count; ++i) result[i] = op(result[i], next[i]);
+  }
+  return result;
+}
+
+template <class T>
+std::vector<T> gathered(const Group& group, std::size_t count, std::uint64_t salt) {
+  std::vector<T> result;
+  for (const NodeId node : group.nodes()) {
+    const std::vector<T> part = values<T>(count, salt, node);
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+template <class T>
+std::span<const T> input_of(const std::vector<T>& vector) {
+  return vector;
+}
+
+// Each of the following runs one operation on fresh buffers and compares.
+
+template <class T, class Op>
+Task<> check_allreduce(Node& node, Group group, std::size_t count, Op op, std::uint64_t salt) {
+  const std::vector<T> input = values<T>(count, salt, node.id());
+  std::vector<T> output(count);
+  co_await allreduce(node, group, input_of(input), std::span(output), op);
+  const std::vector<T> expected = reduced<T>(group, count, salt, op);
+  EXPECT_TRUE(output == expected) << "allreduce of " << count << " on " << group.size();
+  EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
+  std::vector<T> in_place = input;
+  co_await allreduce(node, group, input_of(in_place), std::span(in_place), op);
+  EXPECT_TRUE(in_place == expected) << "in place: allreduce of " << count << " on " << group.size();
+}
+
+template <class T, class Op>
+Task<> check_reduce(Node& node, Group group, std::size_t count, Op op, Rank root, std::uint64_t salt) {
+  const std::vector<T> input = values<T>(count, salt, node.id());
+  const bool is_root = group.rank_of(node.id()) == root;
+  std::vector<T> output(is_root ? count : 0);
+  co_await reduce(node, group, input_of(input), std::span(output), op, root);
+  const std::vector<T> expected = reduced<T>(group, count, salt, op);
+  if (is_root) {
+    EXPECT_TRUE(output == expected) << "reduce of " << count << " on " << group.size() << " to " << root;
+  }
+  EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
+  std::vector<T> in_place = input;
+  co_await reduce(node, group, input_of(in_place), std::span(in_place), op, root);
+  if (is_root) {
+    EXPECT_TRUE(in_place == expected) << "in place: reduce of " << count << " to " << root;
+  }
+}
+
+template <class T>
+Task<> check_broadcast(Node& node, Group group, std::size_t count, Rank root, std::uint64_t salt) {
+  std::vector<T> data = values<T>(count, group.rank_of(node.id()) == root ? salt : salt + 1, node.id());
+  co_await broadcast(node, group, std::span(data), root);
+  EXPECT_TRUE(data == values<T>(count, salt, group.node(root)))
+      << "broadcast of " << count << " on " << group.size() << " from " << root;
+}
+
+template <class T>
+Task<> check_allgather(Node& node, Group group, std::size_t count, std::uint64_t salt, std::string_view algorithm = {}) {
+  const std::vector<T> input = values<T>(count, salt, node.id());
+  std::vector<T> output(count * group.size());
+  co_await allgather(node, group, input_of(input), std::span(output), CollectiveOptions().algorithm(algorithm));
+  const std::vector<T> expected = gathered<T>(group, count, salt);
+  EXPECT_TRUE(output == expected) << "allgather of " << count << " on " << group.size();
+  std::vector<T> in_place(output.size());
+  const auto mine = std::span(in_place).subspan(group.rank_of(node.id()) * count, count);
+  std::copy(input.begin(), input.end(), mine.begin());
+  co_await allgather(node, group, std::span<const T>(mine), std::span(in_place));
+  EXPECT_TRUE(in_place == expected) << "in place: allgather of " << count << " on " << group.size();
+}
+
+Task<> check_everything(Node& node, Group group, std::size_t count, Rank roots, std::uint64_t salt) {
+  co_await check_allreduce<std::uint64_t>(node, group, count, sum, salt);
+  co_await check_allreduce<Affine>(node, group, count, Compose(), salt + 1);
+  co_await check_allgather<std::uint32_t>(node, group, count, salt + 2);
+  for (Rank root = 0; root < roots; ++root) {
+    co_await check_reduce<std::uint64_t>(node, group, count, sum, root, salt + 3);
+    co_await check_reduce<Affine>(node, group, count, Compose(), root, salt + 4);
+    co_await check_broadcast<std::uint16_t>(node, group, count, root, salt + 5);
+  }
+  co_await barrier(node, group);
+}
+
+TEST_P(CollectiveTest, EveryOperationAtEverySizeUpTo17) {
+  for (std::uint32_t nodes = 1; nodes <= 17; ++nodes) {
+    run(nodes, [nodes](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      for (const std::size_t count : {0U, 1U, 7U}) {
+        co_await check_everything(node, all, count, nodes <= 9 ? nodes : 2, count);
+      }
+      co_await check_everything(node, all, 1000, 1, 1);
+    });
+  }
+}
+
+TEST_P(CollectiveTest, EveryOperationAtSomeLargerSizes) {
+  for (const std::uint32_t nodes : {23U, 32U, 33U, 64U}) {
+    run(nodes, [](Node& node) -> Task<> { co_await check_everything(node, Group::all(node), 3, 1, 7); });
+  }
+}
+
+// Around the eager limit (4096 bytes) and the pieces of large messages (64 KiB), up to 1 MiB.
+TEST_P(CollectiveTest, EveryOperationAtSizesAroundTheLimits) {
+  for (const std::uint32_t nodes : {2U, 3U, 6U}) {
+    run(nodes, [nodes](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      for (const std::size_t bytes : {4095U, 4096U, 4097U, 65'535U, 65'536U, 65'537U, 131'080U, 1U << 20U}) {
+        const Rank root = nodes - 1;
+        co_await check_allreduce<std::uint8_t>(node, all, bytes, sum, bytes);
+        co_await check_reduce<std::uint8_t>(node, all, bytes, maximum, root, bytes + 1);
+        co_await check_broadcast<std::uint8_t>(node, all, bytes, root, bytes + 2);
+        co_await check_allgather<std::uint8_t>(node, all, bytes, bytes + 3);
+        co_await check_allreduce<Affine>(node, all, bytes / sizeof(Affine), Compose(), bytes + 4);
+      }
+    });
+  }
+}
+
+TEST_P(CollectiveTest, BothAllgathersGather) {
+  for (const std::uint32_t nodes : {1U, 2U, 5U, 8U, 11U}) {
+    run(nodes, [](Node& node) -> Task<> {
+      for (const std::size_t count : {1U, 300U, 3000U}) {
+        co_await check_allgather<std::uint32_t>(node, Group::all(node), count, count, "ring_allgather");
+        co_await check_allgather<std::uint32_t>(node, Group::all(node), count, count, "recursive_doubling_allgather");
+      }
+    });
+  }
+}
+
+TEST_P(CollectiveTest, GroupsAreAnyOrderedSubset) {
+  constexpr std::uint32_t nodes = 9;
+  run(nodes, [](Node& node) -> Task<> {
+    Random random(17);  // the same groups on every node
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const Group group = test::random_group(random, nodes, 1 + static_cast<std::uint32_t>(random.below(nodes)));
+      const std::size_t count = random.below(3) == 0 ? 2000 : random.below(20);
+      if (group.contains(node.id())) co_await check_everything(node, group, count, group.size(), i);
+    }
+  });
+}
+
+// Buffers in the segment are landed in place; the same results as with any other memory.
+TEST_P(CollectiveTest, BuffersMayLieInTheSegment) {
+  for (const std::uint32_t nodes : {2U, 5U}) {
+    run(nodes, [](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      constexpr std::size_t count = 30'000;
+      fabric::Segment& segment = node.endpoint().segment();
+      const auto take = [&](std::size_t elements) {
+        return std::span(reinterpret_cast<std::uint64_t*>(segment.pointer(segment.allocate(elements * 8))), elements);
+      };
+      const std::span<std::uint64_t> input = take(count);
+      const std::span<std::uint64_t> output = take(count);
+      const std::span<std::uint64_t> wide = take(count * all.size());
+      const auto mine = values<std::uint64_t>(count, 1, node.id());
+      std::copy(mine.begin(), mine.end(), input.begin());
+      const std::span<const std::uint64_t> in = input;
+      const auto total = reduced<std::uint64_t>(all, count, 1, sum);
+      co_await allreduce(node, all, in, output, sum);
+      EXPECT_TRUE(std::equal(output.begin(), output.end(), total.begin()));
+      co_await allgather(node, all, in, wide);
+      const auto whole = gathered<std::uint64_t>(all, count, 1);
+      EXPECT_TRUE(std::equal(wide.begin(), wide.end(), whole.begin()));
+      co_await broadcast(node, all, output.first(count), 1);
+      EXPECT_TRUE(std::equal(output.begin(), output.end(), total.begin()));
+      std::fill(output.begin(), output.end(), 0U);
+      co_await reduce(node, all, in, output, sum, 1);
+      if (node.id() == 1) {
+        EXPECT_TRUE(std::equal(output.begin(), output.end(), total.begin()));
+      }
+    });
+  }
+}
+
+// What an operation borrows from the segment it gives back.
+TEST_P(CollectiveTest, TheSegmentIsEmptyAfterwards) {
+  run(5, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (int i = 0; i < 5; ++i) co_await check_everything(node, all, 20'000, 2, 3);
+    co_await barrier(node, all);
+    // An operation's own memory goes when nothing of it is under way; a barrier later that is so, but for the barrier.
+    EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+  });
+}
+
+template <class T>
+T small_value(std::uint64_t salt, NodeId node, std::size_t index) {
+  return static_cast<T>(contribution(salt, node, index) % 3);  // exact in every type, also as a product of eleven
+}
+
+template <class T, class Op>
+Task<> check_operator(Node& node, Op op) {
+  const Group all = Group::all(node);
+  constexpr std::size_t count = 9;
+  std::vector<T> input(count);
+  std::vector<T> output(count);
+  for (std::size_t i = 0; i < count; ++i) input[i] = small_value<T>(3, node.id(), i);
+  co_await allreduce(node, all, input_of(input), std::span(output), op);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(output[i], serial(all, op, [&](NodeId member) { return small_value<T>(3, member, i); }));
+  }
+}
+
+template <class T>
+Task<> check_type(Node& node) {
+  co_await check_operator<T>(node, sum);
+  co_await check_operator<T>(node, product);
+  co_await check_operator<T>(node, minimum);
+  co_await check_operator<T>(node, maximum);
+  co_await check_operator<T>(node, logical_and);
+  co_await check_operator<T>(node, logical_or);
+}
+
+TEST_P(CollectiveTest, AllOperatorsOnAllArithmeticTypes) {
+  run(5, [](Node& node) -> Task<> {
+    co_await check_type<bool>(node);
+    co_await check_type<char>(node);
+    co_await check_type<signed char>(node);
+    co_await check_type<unsigned char>(node);
+    co_await check_type<wchar_t>(node);
+    co_await check_type<short>(node);
+    co_await check_type<unsigned short>(node);
+    co_await check_type<int>(node);
+    co_await check_type<unsigned>(node);
+    co_await check_type<long>(node);
+    co_await check_type<unsigned long>(node);
+    co_await check_type<long long>(node);
+    co_await check_type<unsigned long long>(node);
+    co_await check_type<float>(node);
+    co_await check_type<double>(node);
+    co_await check_type<long double>(node);
+  });
+}
+
+// Sums of doubles round; but all members must see the same rounding, and one close to the true sum.
+TEST_P(CollectiveTest, AllMembersGetTheSameBits) {
+  for (const std::uint32_t nodes : {2U, 3U, 7U, 12U}) {
+    for (const std::size_t count : {5U, 5000U}) {
+      std::vector<std::vector<double>> results(nodes);
+      run(nodes, [&](Node& node) -> Task<> {
+        std::vector<double> input(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          Random random(contribution(1, node.id(), i));
+          input[i] = std::ldexp(random.unit() - 0.5, static_cast<int>(random.below(60)));
+        }
+        std::vector<double>& output = results[node.id()];
+        output.resize(count);
+        co_await allreduce(node, Group::all(node), input_of(input), std::span(output), sum);
+      });
+      for (std::uint32_t node = 1; node < nodes; ++node) {
+        EXPECT_EQ(std::memcmp(results[node].data(), results[0].data(), count * sizeof(double)), 0);
+      }
+    }
+  }
+}
+
+struct Extremes {
+  double least;
+  double greatest;
+  std::int32_t who_least;
+  std::int16_t pad[2];
+};
+struct Combine {
+  static constexpr bool commutative = true;
+  Extremes operator()(const Extremes& a, const Extremes& b) const {
+    const bool first = a.least < b.least || (a.least == b.least && a.who_least < b.who_least);
+    return {first ? a.least : b.least, std::max(a.greatest, b.greatest), first ? a.who_least : b.who_least, {}};
+  }
+};
+
+// An operator with a state: addition modulo something.
+struct AddModulo {
+  std::uint32_t modulus;
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return (a + b) % modulus; }
+};
+
+TEST_P(CollectiveTest, UserOperatorsMayHaveStructsAndState) {
+  run(6, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const auto mine = static_cast<double>((node.id() * 7 + 3) % 6);
+    const Extremes extremes =
+        co_await allreduce(node, all, Extremes{mine, mine, static_cast<std::int32_t>(node.id()), {}}, Combine());
+    EXPECT_EQ(extremes.least, 0);
+    EXPECT_EQ(extremes.greatest, 5);
+    EXPECT_EQ(extremes.who_least, 3);
+    const std::uint32_t total = co_await allreduce(node, all, node.id() + 95, AddModulo{100});
+    EXPECT_EQ(total, (6 * 95 + 15) % 100U);
+    const std::uint32_t offset = 3;  // a lambda with a capture
+    const std::uint32_t greatest = co_await allreduce(
+        node, all, node.id(), [offset](std::uint32_t a, std::uint32_t b) { return std::max({a, b, offset}); });
+    EXPECT_EQ(greatest, 5U);
+  });
+}
+
+TEST_P(CollectiveTest, AUserOperatorThatThrowsPoisonsEverywhere) {
+  run(4, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const auto refuse = [](int, int) -> int { throw Error(ErrorCode::bad_input, "cannot combine these"); };
+    const std::string said = co_await test::outcome(allreduce(node, all, 1, refuse));
+    EXPECT_EQ(said, "bad_input: cannot combine these");
+    // The group goes on.
+    const int total = co_await allreduce(node, all, 1, sum);
+    EXPECT_EQ(total, 4);
+  });
+}
+
+TEST_P(CollectiveTest, ShardsAreCombinedInTheirOrder) {
+  for (const std::size_t count : {1U, 600U, 9000U}) {
+    run(3, [count](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const std::size_t shards = node.id() + 1;  // nodes may have different numbers of them
+      std::vector<std::vector<Affine>> mine;
+      std::vector<std::span<const Affine>> inputs;
+      for (std::size_t shard = 0; shard < shards; ++shard) mine.push_back(values<Affine>(count, shard, node.id()));
+      for (const auto& shard : mine) inputs.emplace_back(shard);
+      std::vector<Affine> output(count);
+      co_await allreduce(node, all, std::span<const std::span<const Affine>>(inputs), std::span(output), Compose());
+      for (std::size_t i = 0; i < count; ++i) {
+        const Affine expected = serial(all, Compose(), [i](NodeId member) {
+          Affine own = test::affine(0, member, i);
+          for (std::uint64_t shard = 1; shard <= member; ++shard) own = Compose()(own, test::affine(shard, member, i));
+          return own;
+        });
+        if (!(output[i] == expected)) {
+          ADD_FAILURE() << "element " << i << " of " << count;
+          break;
+        }
+      }
+      // In place: the output is the first shard.
+      std::vector<std::uint64_t> first = values<std::uint64_t>(count, 5, node.id());
+      const std::vector<std::uint64_t> second = values<std::uint64_t>(count, 6, node.id());
+      const std::span<const std::uint64_t> both[] = {first, second};
+      co_await allreduce(node, all, std::span<const std::span<const std::uint64_t>>(both), std::span(first), sum);
+      const auto a = reduced<std::uint64_t>(all, count, 5, sum);
+      const auto b = reduced<std::uint64_t>(all, count, 6, sum);
+      EXPECT_EQ(first.front(), a.front() + b.front());
+      EXPECT_EQ(first.back(), a.back() + b.back());
+    });
+  }
+}
+
+// Several at once over overlapping groups, under different keys, started in a different order on each node.
+TEST_P(CollectiveTest, ManyOverOverlappingGroupsAreInFlightAtOnce) {
+  constexpr std::uint32_t nodes = 7;
+  constexpr std::uint64_t operations = 60;
+  run(nodes, [](Node& node) -> Task<> {
+    struct Pending {
+      Group group;
+      std::size_t count;
+      std::vector<std::uint64_t> input;
+      std::vector<std::uint64_t> output;
+      Event event;
+    };
+    Random random(23);
+    std::vector<Pending> pending;
+    for (std::uint64_t key = 0; key < operations; ++key) {
+      const Group group = test::random_group(random, nodes, 2 + static_cast<std::uint32_t>(random.below(nodes - 1)));
+      const std::size_t count = key % 7 == 0 ? 3000 : 1 + random.below(30);
+      pending.push_back({group, count, values<std::uint64_t>(count, key, node.id()), std::vector<std::uint64_t>(count), {}});
+    }
+    std::vector<std::uint64_t> order(operations);
+    std::iota(order.begin(), order.end(), 0U);
+    Random mine(node.id());
+    for (std::size_t i = operations; i > 1; --i) std::swap(order[i - 1], order[mine.below(i)]);
+    for (const std::uint64_t key : order) {
+      Pending& each = pending[key];
+      if (!each.group.contains(node.id())) continue;
+      each.event = allreduce(node, each.group, input_of(each.input), std::span(each.output), sum,
+                             CollectiveOptions().key(key));
+    }
+    for (std::uint64_t key = 0; key < operations; ++key) {
+      Pending& each = pending[key];
+      if (!each.group.contains(node.id())) continue;
+      co_await each.event;
+      EXPECT_TRUE(each.output == reduced<std::uint64_t>(each.group, each.count, key, sum)) << "key " << key;
+    }
+  });
+}
+
+// Under one key, calls are matched in their order, however many are in flight.
+TEST_P(CollectiveTest, CallsOfOneKeyAreMatchedInOrder) {
+  run(5, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<Future<std::uint64_t>> futures;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      futures.push_back(allreduce(node, all, contribution(i, node.id(), 0), sum));
+    }
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      const std::uint64_t expected = serial(all, sum, [i](NodeId member) { return contribution(i, member, 0); });
+      EXPECT_EQ(co_await futures[i], expected) << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace stretto

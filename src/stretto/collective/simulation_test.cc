@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/random_program.h"
+#include "stretto/fabric/sim/sim_fabric.h"
+
+// Random programs of events and collectives on simulated machines that delay, reorder and kill.
+namespace stretto {
+namespace {
+
+using test::Instruction;
+using test::Program;
+using test::ProgramRun;
+using test::Sabotage;
+
+struct Result {
+  std::string complaints;
+  std::uint64_t trace_hash = 0;
+  std::uint64_t messages = 0;
+  double seconds = 0;  // virtual
+  std::size_t clean = 0;
+  std::size_t lost = 0;
+};
+
+// Runs `program` on a simulated machine with further `options`. `saboteur` is the node that does the sabotage.
+Result simulate(const Program& program, const std::string& options, Sabotage sabotage = Sabotage::none,
+                NodeId saboteur = 0) {
+  Result result;
+  Runtime runtime(test::options_for("sim:" + std::to_string(program.nodes) + options));
+  auto& fabric = static_cast<fabric::SimFabric&>(runtime.fabric());
+  std::vector<UserEvent> user_events;
+  for (const Instruction& instruction : program.instructions) {
+    user_events.push_back(runtime.nodes()[instruction.trigger_node]->create_user_event());
+  }
+  const bool deaths = options.find("kill=") != std::string::npos;
+  // Outlive the nodes' mains, some of which never end.
+  std::vector<std::unique_ptr<ProgramRun>> runs;
+  for (const auto& node : runtime.nodes()) {
+    const Sabotage its = node->id() == saboteur ? sabotage : Sabotage::none;
+    runs.push_back(std::make_unique<ProgramRun>(program, *node, user_events, its));
+  }
+  try {
+    runtime.run([&](Node& node) -> Task<> {
+      const std::string complaints = co_await runs[node.id()]->run(deaths);
+      if (fabric.alive(node.id())) result.complaints += complaints;
+    });
+  } catch (const Error& error) {
+    result.complaints += std::string("the run ended with ") + error.what() + "\n";
+  }
+  for (const auto& node : runtime.nodes()) {
+    if (!fabric.alive(node->id())) continue;
+    result.clean += runs[node->id()]->clean();
+    result.lost += runs[node->id()]->lost();
+  }
+  result.trace_hash = fabric.timeline().trace_hash();
+  result.messages = fabric.messages();
+  result.seconds = fabric::to_seconds(fabric.timeline().now());
+  return result;
+}
+
+// A machine whose disorder also follows from the seed.
+std::string disorder(std::uint64_t seed) {
+  Random random(seed * 31 + 7);
+  std::string options = ",seed=" + std::to_string(seed);
+  if (random.below(4) != 0) options += ",jitter=" + std::to_string(random.below(5000)) + "ns";
+  if (random.below(3) != 0) options += ",reorder=0." + std::to_string(random.below(9));
+  if (random.below(3) != 0) options += ",delay=50us,delay_probability=0.0" + std::to_string(random.below(10));
+  if (random.below(2) != 0) options += ",gap=400ns,task=300ns";
+  return options;
+}
+
+std::string replay(std::uint64_t seed) {
+  return "seed " + std::to_string(seed) + "; replay: STRETTO_TEST_SEED=" + std::to_string(seed) +
+         " collective_test --gtest_filter=" + testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() +
+         "." + testing::UnitTest::GetInstance()->current_test_info()->name();
+}
+
+TEST(Simulation, RandomProgramsOfEventsAndCollectives) {
+  for (const std::uint64_t seed : test::seeds(1000)) {
+    const Program program = test::random_program(seed, 1, 7, 12);
+    const Result result = simulate(program, disorder(seed));
+    ASSERT_EQ(result.complaints, "") << replay(seed);
+    if (seed % 10 != 0) continue;
+    EXPECT_EQ(simulate(program, disorder(seed)).trace_hash, result.trace_hash) << "not the same twice: " << replay(seed);
+  }
+}
+
+TEST(Simulation, TheCheckerSeesEverySabotage) {
+  for (const Sabotage sabotage : {Sabotage::wrong_input, Sabotage::calls_in_wrong_order, Sabotage::early_trigger}) {
+    std::size_t seen = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Program program = test::random_program(seed, 4, 7, 8);
+      std::vector<NodeId> all;
+      for (NodeId node = 0; node < program.nodes; ++node) all.push_back(node);
+      // Two calls that match each other, so that only their values tell them apart.
+      for (std::size_t i = 0; i < 2; ++i) {
+        program.instructions[i] = {Instruction::Kind::allreduce, Group(all), 0, 5, 0, Instruction::Start::at_once, 0, 0, 0};
+      }
+      seen += simulate(program, disorder(seed), sabotage, 2).complaints.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(seen, 20U) << "sabotage " << static_cast<int>(sabotage);
+  }
+}
+
+// A small run with every operation, small and large, deferred and not, over two groups.
+Program small_program() {
+  using Kind = Instruction::Kind;
+  using Start = Instruction::Start;
+  const Group all{0, 1, 2, 3, 4};
+  const Group some{4, 1, 3};
+  return {5,
+          77,
+          {
+              {Kind::barrier, all, 0, 0, 0, Start::at_once, 0, 0, 0},
+              {Kind::allreduce, all, 0, 2, 0, Start::after_earlier, 0, 0, 0},
+              {Kind::allreduce, some, 0, 1500, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Kind::broadcast, all, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Kind::user_allreduce, some, 1, 3, 0, Start::at_once, 0, 0, 0},
+              {Kind::reduce, all, 2, 4, 3, Start::after_merge, 1, 1, 0},
+              {Kind::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
+              {Kind::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
+          }};
+}
+
+// Each message of the run takes each node along. Everybody who lives sees each event trigger, with the right value or
+// poisoned by peer_lost, soon.
+TEST(Simulation, AKillAtEveryMessageIndex) {
+  constexpr double detection = 20e-6;
+  const Program program = small_program();
+  const std::string machine = ",seed=4,jitter=1us,reorder=0.2,detection=20us";
+  const Result whole = simulate(program, machine);
+  ASSERT_EQ(whole.complaints, "");
+  ASSERT_GT(whole.messages, 50U);
+  std::size_t clean = 0;
+  std::size_t lost = 0;
+  for (std::uint64_t index = 0; index < whole.messages; ++index) {
+    for (NodeId victim = 0; victim < program.nodes; ++victim) {
+      const std::string kill = ",kill=" + std::to_string(victim) + "#" + std::to_string(index);
+      const Result result = simulate(program, machine + kill);
+      ASSERT_EQ(result.complaints, "") << "sim:5" << machine << kill;
+      ASSERT_LT(result.seconds, whole.seconds + 2 * detection) << "sim:5" << machine << kill;
+      clean += result.clean;
+      lost += result.lost;
+    }
+  }
+  // Both outcomes do occur, or this test would show nothing.
+  EXPECT_GT(clean, 1000U);
+  EXPECT_GT(lost, 1000U);
+}
+
+TEST(Simulation, TwoKillsAtRandomMessages) {
+  for (const std::uint64_t seed : test::seeds(200)) {
+    const Program program = test::random_program(seed, 3, 7, 10);
+    const std::string machine = disorder(seed);
+    const Result whole = simulate(program, machine);
+    Random random(seed);
+    std::string kills;
+    for (int i = 0; i < 2 && whole.messages > 0; ++i) {
+      kills += ",kill=" + std::to_string(random.below(program.nodes)) + "#" + std::to_string(random.below(whole.messages));
+    }
+    const Result result = simulate(program, machine + kills);
+    ASSERT_EQ(result.complaints, "") << machine << kills << "\n" << replay(seed);
+  }
+}
+
+// A collective among nodes of which one was lost before its call fails at once, and others go on.
+TEST(Simulation, AGroupWithALostMemberFailsAndOthersWork) {
+  Runtime runtime(test::options_for("sim:4,kill=3@1us,detection=5us"));
+  runtime.run([](Node& node) -> Task<> {
+    if (node.id() == 3) co_return;
+    node.charge(50e-6);
+    const std::string said = co_await test::outcome(barrier(node, Group::all(node)));
+    EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << said;
+    EXPECT_NE(said.find("node 3"), std::string::npos) << said;
+    const Group living{0, 1, 2};
+    const int total = co_await allreduce(node, living, 1, sum);
+    EXPECT_EQ(total, 3);
+  });
+}
+
+}  // namespace
+}  // namespace stretto

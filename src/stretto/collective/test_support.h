@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stretto/base/random.h"
+#include "stretto/base/units.h"
+#include "stretto/collective/group.h"
+#include "stretto/core/runtime.h"
+
+/// What the tests of this folder share.
+namespace stretto::test {
+
+/// The seeds that a randomised test runs: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS or
+/// `usual`.
+inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
+  if (const char* const one = std::getenv("STRETTO_TEST_SEED")) return {parse_count(one, "STRETTO_TEST_SEED")};
+  const char* const many = std::getenv("STRETTO_TEST_SEEDS");
+  const std::uint64_t count = many == nullptr ? usual : parse_count(many, "STRETTO_TEST_SEEDS");
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+inline RuntimeOptions options_for(const std::string& fabric, unsigned workers = 2) {
+  RuntimeOptions options;
+  options.fabric = fabric;
+  options.workers = workers;
+  options.segment_bytes = std::size_t{256} << 20U;
+  return options;
+}
+
+/// Runs `main` on every node of a job of its own.
+inline void run_job(const std::string& fabric, const Runtime::Main& main, unsigned workers = 2) {
+  Runtime(options_for(fabric, workers)).run(main);
+}
+
+/// The fabrics that collectives are tested on: what comes before and after the number of nodes.
+struct FabricKind {
+  const char* name;
+  const char* before;
+  const char* after;
+
+  std::string of(std::uint32_t nodes) const { return before + std::to_string(nodes) + after; }
+};
+
+inline const FabricKind fabric_kinds[] = {
+    {"local", "local:", ""},
+    {"local_without_peer_pointer", "local:", ",peer_pointer=off"},
+    {"sim", "sim:", ""},
+    {"sim_disordered", "sim:", ",seed=3,jitter=3us,reorder=0.3,delay=40us,delay_probability=0.05"},
+};
+
+/// What each node contributes as element `index`, different for each `salt`.
+inline std::uint64_t contribution(std::uint64_t salt, NodeId node, std::uint64_t index) {
+  std::uint64_t state = salt * 0x10001U + node * 0x1000003U + index;
+  return next_splitmix64(state);
+}
+
+/// `count` of the nodes 0 to nodes - 1, in random order.
+inline Group random_group(Random& random, std::uint32_t nodes, std::uint32_t count) {
+  std::vector<NodeId> all;
+  for (NodeId node = 0; node < nodes; ++node) all.push_back(node);
+  std::vector<NodeId> chosen;
+  while (chosen.size() < count) {
+    const std::size_t at = random.below(all.size());
+    chosen.push_back(all[at]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return Group(chosen);
+}
+
+/// x -> a x + b, composed: associative, and the order of the terms matters.
+struct Affine {
+  std::uint32_t a;
+  std::uint32_t b;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+struct Compose {
+  Affine operator()(const Affine& f, const Affine& g) const { return {f.a * g.a, f.a * g.b + f.b}; }
+};
+inline Affine affine(std::uint64_t salt, NodeId node, std::uint64_t index) {
+  const std::uint64_t bits = contribution(salt, node, index);
+  return {static_cast<std::uint32_t>(bits) | 1U, static_cast<std::uint32_t>(bits >> 32U)};
+}
+
+/// element(node) of all members, combined in the order of their ranks.
+template <class Op, class Of>
+auto serial(const Group& group, const Op& op, Of element) {
+  auto result = element(group.node(0));
+  for (Rank rank = 1; rank < group.size(); ++rank) result = op(result, element(group.node(rank)));
+  return result;
+}
+
+/// Awaits `event`; "" if it triggered clean, else what its cause says.
+inline Task<std::string> outcome(Event event) {
+  try {
+    co_await event;
+  } catch (const Error& error) {
+    co_return error.what();
+  }
+  co_return "";
+}
+
+}  // namespace stretto::test

@@ -1,0 +1,107 @@
+#pragma once
+
+// What the tests of core share: jobs in a line, expected errors, counts that shrink under sanitizers.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/base/arena.h"
+#include "stretto/base/settings.h"
+#include "stretto/core/runtime.h"
+
+namespace stretto::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// A number of repetitions that finds faults by their number: sanitizers find more with fewer.
+constexpr std::uint64_t scaled(std::uint64_t count) { return sanitized ? (count + 19) / 20 : count; }
+
+/// The seeds of a randomised test: STRETTO_TEST_SEED alone, or STRETTO_TEST_SEEDS many, or `usual`.
+inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
+  const Settings settings = Settings::from_environment();
+  if (settings.is_set("STRETTO_TEST_SEED")) return {settings.count("STRETTO_TEST_SEED")};
+  const std::uint64_t count =
+      settings.is_set("STRETTO_TEST_SEEDS") ? settings.count("STRETTO_TEST_SEEDS") : scaled(usual);
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
+  return all;
+}
+
+inline RuntimeOptions options_for(const std::string& fabric, unsigned workers = 2) {
+  RuntimeOptions options;
+  options.fabric = fabric;
+  options.workers = workers;
+  options.segment_bytes = std::size_t{1} << 30U;
+  return options;
+}
+
+/// Runs `main` on every node of such a job.
+template <class F>
+void run_on(const std::string& fabric, F main, unsigned workers = 2) {
+  Runtime runtime(options_for(fabric, workers));
+  runtime.run(std::move(main));
+}
+
+/// The Error that `call` throws, or nothing.
+template <class F>
+std::optional<Error> error_of(F&& call) {
+  try {
+    std::forward<F>(call)();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// Its code's name, or "none": for EXPECT_EQ.
+template <class F>
+std::string code_of(F&& call) {
+  const std::optional<Error> error = error_of(std::forward<F>(call));
+  return error.has_value() ? std::string(name_of(error->code())) : "none";
+}
+
+inline std::string code_of_cause(const Cause& cause) {
+  return cause == nullptr ? "none" : std::string(name_of(cause->code()));
+}
+
+inline Cause a_cause(ErrorCode code, const std::string& message = "on purpose") {
+  return std::make_shared<const Error>(code, message);
+}
+
+/// A waiter that notes what it was told. Lives in the arena, as waiters must.
+struct Probe : Waiter {
+  Probe() noexcept : Waiter(&Probe::note) {}
+
+  static void note(Waiter* waiter, const Cause& why) noexcept {
+    auto* const probe = static_cast<Probe*>(waiter);
+    ++probe->fired;
+    probe->cause = why;
+  }
+
+  int fired = 0;
+  Cause cause;
+};
+
+template <class T>
+struct ArenaDeleter {
+  void operator()(T* object) const noexcept { arena::destroy(object); }
+};
+template <class T>
+using ArenaPointer = std::unique_ptr<T, ArenaDeleter<T>>;
+
+template <class T, class... Arguments>
+ArenaPointer<T> in_arena(Arguments&&... arguments) {
+  return ArenaPointer<T>(arena::make<T>(std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace stretto::test

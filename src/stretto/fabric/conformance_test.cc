@@ -1,0 +1,656 @@
+#include "stretto/fabric/conformance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "stretto/fabric/bootstrap/in_process.h"
+#include "stretto/fabric/bulk.h"
+#include "stretto/fabric/cluster/cluster_fabric.h"
+#include "stretto/fabric/local/local_fabric.h"
+#include "stretto/fabric/sim/sim_fabric.h"
+
+namespace stretto::fabric::conformance {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// Driven by the test's thread alone.
+class LocalJob final : public Job {
+ public:
+  explicit LocalJob(const LocalOptions& options) : fabric_(options, nullptr) {}
+  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
+  bool step() override {
+    bool happened = false;
+    for (Endpoint* const endpoint : fabric_.endpoints()) happened |= endpoint->context().serve();
+    return happened;
+  }
+
+ private:
+  LocalFabric fabric_;
+};
+
+// Driven by the test's thread and another one that takes over what is too much for it.
+class ThreadedLocalJob final : public Job {
+ public:
+  explicit ThreadedLocalJob(const LocalOptions& options) : fabric_(options, &thread_) {}
+  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
+  bool step() override { return patience_.after(false); }
+
+ private:
+  ServingThread thread_;
+  LocalFabric fabric_;
+  Patience patience_;
+};
+
+class SimJob final : public Job {
+ public:
+  explicit SimJob(const SimOptions& options) : fabric_(options) {}
+  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
+  bool step() override { return fabric_.timeline().step(); }
+
+ private:
+  SimFabric fabric_;
+};
+
+// A fabric for each node, as if it were a process, each served in turn.
+class ClusterJob final : public Job {
+ public:
+  ClusterJob(std::uint32_t nodes, const ClusterOptions& options) : fabrics_(nodes) {
+    auto bootstraps = make_in_process_job(nodes);
+    std::vector<std::thread> starters;  // starting is collective
+    for (NodeId node = 0; node < nodes; ++node) {
+      starters.emplace_back([this, node, &options, bootstrap = std::move(bootstraps[node])]() mutable {
+        fabrics_[node] = make_cluster_fabric(std::move(bootstrap), options, nullptr);
+      });
+    }
+    for (std::thread& starter : starters) starter.join();
+    for (const auto& fabric : fabrics_) endpoints_.push_back(fabric->endpoints().front());
+  }
+  ~ClusterJob() override {
+    std::vector<std::thread> leavers;  // so is leaving
+    for (const auto& fabric : fabrics_) leavers.emplace_back([&fabric] { fabric->close(); });
+    for (std::thread& leaver : leavers) leaver.join();
+  }
+  std::span<Endpoint* const> endpoints() override { return endpoints_; }
+  bool step() override {
+    bool happened = false;
+    for (Endpoint* const endpoint : endpoints_) happened |= endpoint->context().serve();
+    return patience_.after(happened);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Fabric>> fabrics_;
+  std::vector<Endpoint*> endpoints_;
+  Patience patience_;
+};
+
+LocalOptions local_options(std::uint32_t nodes, std::size_t segment_bytes, bool peer_pointer) {
+  return {.nodes = nodes, .peer_pointer = peer_pointer, .segment_bytes = segment_bytes};
+}
+
+ClusterOptions cluster_options(std::size_t segment_bytes, bool peer_pointer) {
+  ClusterOptions options;
+  options.segment_bytes = segment_bytes;
+  options.peer_pointer = peer_pointer;
+  return options;
+}
+
+SimOptions sim_options(std::uint32_t nodes, std::size_t segment_bytes) {
+  SimOptions options;
+  options.nodes = nodes;
+  options.segment_bytes = segment_bytes;
+  return options;
+}
+
+SimOptions disordered(SimOptions options) {
+  options.seed = 5;
+  options.jitter = 3e-6;
+  options.reorder = 0.3;
+  options.delay_probability = 0.1;
+  options.delay = 50e-6;
+  return options;
+}
+
+const Kind kinds[] = {
+    {"local", [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, true)); }},
+    {"local_without_peer_pointer",
+     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, false)); }},
+    {"local_with_threads",
+     [](auto nodes, auto bytes) { return std::make_unique<ThreadedLocalJob>(local_options(nodes, bytes, true)); }},
+    {"sim", [](auto nodes, auto bytes) { return std::make_unique<SimJob>(sim_options(nodes, bytes)); }},
+    {"sim_disordered",
+     [](auto nodes, auto bytes) { return std::make_unique<SimJob>(disordered(sim_options(nodes, bytes))); }},
+    {"cluster",
+     [](auto nodes, auto bytes) { return std::make_unique<ClusterJob>(nodes, cluster_options(bytes, true)); }},
+    {"cluster_without_peer_pointer",
+     [](auto nodes, auto bytes) { return std::make_unique<ClusterJob>(nodes, cluster_options(bytes, false)); }},
+};
+
+class FabricConformance : public testing::TestWithParam<Kind> {
+ protected:
+  static constexpr std::size_t usual_segment_bytes = std::size_t{64} << 20U;
+
+  void start(std::uint32_t nodes, std::size_t segment_bytes = usual_segment_bytes) {
+    job_ = GetParam().make(nodes, segment_bytes);
+    for (Endpoint* const endpoint : job_->endpoints()) recorders_.push_back(std::make_unique<Recorder>(*endpoint));
+  }
+
+  std::uint32_t size() { return static_cast<std::uint32_t>(job_->endpoints().size()); }
+  Endpoint& endpoint(NodeId node) { return *job_->endpoints()[node]; }
+
+  // Runs `function(endpoint, recorder)` under the node's baton; returns what it returns.
+  template <class Function>
+  auto at(NodeId node, Function function) {
+    using Result = std::invoke_result_t<Function, Endpoint&, Recorder&>;
+    if constexpr (std::is_void_v<Result>) {
+      endpoint(node).context().enter([&] { function(endpoint(node), *recorders_[node]); });
+    } else {
+      Result result{};
+      endpoint(node).context().enter([&] { result = function(endpoint(node), *recorders_[node]); });
+      return result;
+    }
+  }
+
+  void send(NodeId from, NodeId to, const Bytes& header, const Bytes& payload) {
+    at(from, [&](Endpoint& e, Recorder&) { e.send(to, MessageType::test, header, payload); });
+  }
+  std::size_t received(NodeId node) {
+    return at(node, [](Endpoint&, Recorder& r) { return r.messages.size(); });
+  }
+  std::size_t notified(NodeId node) {
+    return at(node, [](Endpoint&, Recorder& r) { return r.notifications.size(); });
+  }
+  // How often `node` heard that it lost `peer`.
+  std::size_t losses(NodeId node, NodeId peer) {
+    return at(node, [&](Endpoint&, Recorder& r) { return r.lost.count(peer); });
+  }
+  std::string loss_text(NodeId node, NodeId peer) {
+    return at(node, [&](Endpoint&, Recorder& r) {
+      const auto found = r.lost.find(peer);
+      return found == r.lost.end() ? std::string("not lost") : std::string(found->second.what());
+    });
+  }
+
+  template <class Done>
+  [[nodiscard]] bool drive_until(Done done) {
+    while (!done()) {
+      if (!job_->step()) return done();
+    }
+    return true;
+  }
+
+  // A round trip to everybody, so that what must not come had every chance to.
+  void settle() {
+    for (NodeId from = 0; from < size(); ++from) {
+      for (NodeId to = 0; to < size(); ++to) {
+        if (at(from, [&](Endpoint& e, Recorder&) { return e.lost(to); }) ||
+            at(to, [&](Endpoint& e, Recorder&) { return e.lost(from); })) {
+          continue;
+        }
+        const std::size_t before = received(to);
+        send(from, to, {}, {});
+        ASSERT_TRUE(drive_until([&] { return received(to) > before; }));
+        at(to, [](Endpoint&, Recorder& r) { r.messages.pop_back(); });
+      }
+    }
+  }
+
+  // Both sides of the connection hear of its end, once; nobody else does.
+  void expect_only_these_lost_each_other(NodeId a, NodeId b) {
+    ASSERT_TRUE(drive_until([&] { return losses(a, b) > 0 && losses(b, a) > 0; }));
+    settle();
+    for (NodeId node = 0; node < size(); ++node) {
+      for (NodeId peer = 0; peer < size(); ++peer) {
+        const bool expected = (node == a && peer == b) || (node == b && peer == a);
+        EXPECT_EQ(losses(node, peer), expected ? 1U : 0U) << node << " of " << peer << ": " << loss_text(node, peer);
+        EXPECT_EQ(at(node, [&](Endpoint& e, Recorder&) { return e.lost(peer); }), expected);
+      }
+    }
+  }
+
+  std::unique_ptr<Job> job_;
+  std::vector<std::unique_ptr<Recorder>> recorders_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, FabricConformance, testing::ValuesIn(kinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST_P(FabricConformance, NodesKnowWhoTheyAre) {
+  start(3);
+  for (NodeId node = 0; node < 3; ++node) {
+    EXPECT_EQ(endpoint(node).self(), node);
+    EXPECT_EQ(endpoint(node).size(), 3U);
+  }
+}
+
+TEST_P(FabricConformance, MessagesOfEverySizeArriveWhole) {
+  start(2);
+  Random random(1);
+  std::vector<std::pair<Bytes, Bytes>> sent;
+  for (const std::size_t header : {0U, 1U, 8U, 63U, 256U}) {
+    for (const std::size_t payload : {0U, 1U, 40U, 63U, 64U, 65U, 1000U, 4096U, 16128U}) {
+      sent.emplace_back(random_bytes(random, header), random_bytes(random, payload));
+    }
+  }
+  sent.emplace_back(Bytes(), random_bytes(random, max_message_bytes));
+  for (const NodeId to : {1U, 0U}) {  // 0: itself
+    for (const auto& [header, payload] : sent) {
+      const std::size_t before = received(to);
+      send(0, to, header, payload);
+      ASSERT_TRUE(drive_until([&] { return received(to) > before; }));
+      const auto& message = recorders_[to]->messages.back();
+      EXPECT_EQ(message.from, 0U);
+      EXPECT_EQ(message.type, MessageType::test);
+      EXPECT_EQ(message.header, header);
+      EXPECT_EQ(message.payload, payload);
+    }
+  }
+}
+
+TEST_P(FabricConformance, EveryMessageOfAllToAllArrivesOnce) {
+  constexpr std::uint32_t nodes = 5;
+  constexpr std::uint32_t each = 200;
+  start(nodes);
+  Random random(2);
+  const auto payload_of = [](NodeId from, NodeId to, std::uint32_t index) {
+    Random contents(from * 1'000'000U + to * 10'000U + index);
+    const std::size_t bytes = index % 50 == 0 ? contents.below(16'000) : contents.below(300);
+    return random_bytes(contents, bytes);
+  };
+  for (std::uint32_t index = 0; index < each; ++index) {
+    for (NodeId from = 0; from < nodes; ++from) {
+      for (NodeId to = 0; to < nodes; ++to) {
+        const auto header = bytes_of(index);
+        send(from, to, {header.begin(), header.end()}, payload_of(from, to, index));
+        if (random.below(20) == 0) job_->step();
+      }
+    }
+  }
+  for (NodeId to = 0; to < nodes; ++to) {
+    ASSERT_TRUE(drive_until([&] { return received(to) >= nodes * each; })) << "node " << to;
+  }
+  settle();
+  for (NodeId to = 0; to < nodes; ++to) {
+    std::set<std::pair<NodeId, std::uint32_t>> seen;
+    for (const auto& message : recorders_[to]->messages) {
+      std::uint32_t index = 0;
+      ASSERT_EQ(message.header.size(), sizeof(index));
+      std::memcpy(&index, message.header.data(), sizeof(index));
+      EXPECT_TRUE(seen.emplace(message.from, index).second) << "twice: " << index << " from " << message.from;
+      EXPECT_EQ(message.payload, payload_of(message.from, to, index));
+    }
+    EXPECT_EQ(seen.size(), nodes * each);
+  }
+}
+
+TEST_P(FabricConformance, ManyToOneFromInsideOfHandlers) {
+  constexpr std::uint32_t nodes = 6;
+  constexpr std::size_t rounds = 50;
+  start(nodes);
+  // Node 0 answers each message to its sender, who answers again, until each pair has gone `rounds` rounds.
+  for (NodeId node = 0; node < nodes; ++node) {
+    recorders_[node]->check = [this, node](const Message& message) {
+      auto round = read_header<std::uint32_t>(message);
+      if (++round < 2 * rounds) endpoint(node).send(message.from, MessageType::test, bytes_of(round), message.payload);
+    };
+  }
+  for (NodeId from = 1; from < nodes; ++from) {
+    send(from, 0, Bytes(sizeof(std::uint32_t)), Bytes(from * 10));
+  }
+  ASSERT_TRUE(drive_until([&] { return received(0) >= (nodes - 1) * rounds; }));
+  for (NodeId from = 1; from < nodes; ++from) {
+    ASSERT_TRUE(drive_until([&] { return received(from) >= rounds; }));
+    EXPECT_EQ(received(from), rounds);
+  }
+  EXPECT_EQ(received(0), (nodes - 1) * rounds);
+}
+
+TEST_P(FabricConformance, WhatIsTooLargeIsRefusedByName) {
+  start(2);
+  const auto refused = [this](std::size_t header, std::size_t payload) {
+    try {
+      send(0, 1, Bytes(header), Bytes(payload));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(refused(max_header_bytes + 1, 0).find("invalid_argument: a message with a header of 257 bytes"),
+            std::string::npos);
+  EXPECT_NE(refused(0, max_message_bytes + 1).find("16385"), std::string::npos);
+  EXPECT_NE(refused(100, max_message_bytes - 99).find("too large"), std::string::npos);
+  settle();
+  EXPECT_EQ(received(1), 0U);
+}
+
+TEST_P(FabricConformance, UnknownPeersAreRefusedByName) {
+  start(2);
+  std::array<std::byte, 8> some{};
+  CountingCompletion completion;
+  const auto expect_refused = [](auto call) {
+    try {
+      call();
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(error.message().find("node 2 does not exist"), std::string::npos) << error.what();
+    }
+  };
+  at(0, [&](Endpoint& e, Recorder&) {
+    expect_refused([&] { e.send(2, MessageType::test, {}, {}); });
+    expect_refused([&] { e.put(2, 0, some, 0, &completion); });
+    expect_refused([&] { e.get(2, 0, some, &completion); });
+    expect_refused([&] { e.peer_pointer(2, 0); });
+  });
+  settle();
+  EXPECT_EQ(completion.fired, 0);
+}
+
+TEST_P(FabricConformance, AMessageOfUnknownTypeEndsTheConnectionOnly) {
+  start(3);
+  at(0, [](Endpoint& e, Recorder&) { e.send(1, static_cast<MessageType>(40), {}, {}); });
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_NE(loss_text(1, 0).find("bad_input: message of unknown type 40 from node 0"), std::string::npos)
+      << loss_text(1, 0);
+  EXPECT_NE(loss_text(0, 1).find("peer_lost: "), std::string::npos) << loss_text(0, 1);
+}
+
+TEST_P(FabricConformance, AMessageThatItsHandlerRefusesEndsTheConnectionOnly) {
+  start(3);
+  recorders_[2]->check = [](const Message& message) { read_header<std::uint64_t>(message); };
+  send(1, 2, Bytes(8), Bytes(3));
+  ASSERT_TRUE(drive_until([&] { return received(2) == 1; }));
+  send(1, 2, Bytes(7), Bytes(3));
+  ASSERT_TRUE(drive_until([&] { return losses(2, 1) == 1 && losses(1, 2) == 1; }));
+  recorders_[2]->check = nullptr;
+  expect_only_these_lost_each_other(1, 2);
+  EXPECT_NE(loss_text(2, 1).find("bad_input: message of type 62 from node 1 has a header of 7 bytes where 8"),
+            std::string::npos)
+      << loss_text(2, 1);
+  EXPECT_EQ(received(2), 1U);
+}
+
+// Whatever is under way when a handler refuses: nothing from that peer is heard any more.
+TEST_P(FabricConformance, NothingFromALostPeerIsHeard) {
+  start(3);
+  recorders_[0]->check = [](const Message& message) {
+    if (!message.header.empty()) throw Error(ErrorCode::bad_input, "refused");
+  };
+  for (int i = 0; i < 20; ++i) send(1, 0, Bytes(i == 7 ? 1 : 0), Bytes(100));
+  ASSERT_TRUE(drive_until([&] { return losses(0, 1) == 1 && losses(1, 0) == 1; }));
+  const std::size_t heard = received(0);
+  for (int i = 0; i < 20; ++i) send(1, 0, {}, Bytes(100));
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_EQ(received(0), heard);
+}
+
+TEST_P(FabricConformance, BytesAreInPlaceWhenTheNotificationComes) {
+  start(2);
+  Random random(3);
+  for (const NodeId to : {1U, 0U}) {
+    for (const std::size_t bytes : {0U, 1U, 8U, 1000U, 65'536U, 100'000U, 5'000'000U}) {
+      const Offset offset = endpoint(to).segment().allocate(bytes + 200);
+      std::byte* const place = endpoint(to).segment().pointer(offset);
+      at(to, [&](Endpoint&, Recorder&) { std::fill_n(place, bytes + 200, std::byte{0x5a}); });
+      Bytes source = random_bytes(random, bytes);
+      const Bytes expected = source;
+      Bytes found;
+      recorders_[to]->when_notified = [&](Notification) { found.assign(place, place + bytes + 200); };
+      CountingCompletion completion;
+      const std::size_t before = notified(to);
+      at(0, [&](Endpoint& e, Recorder&) { e.put(to, offset + 100, source, 77 + bytes, &completion); });
+      ASSERT_TRUE(drive_until([&] { return at(0, [&](Endpoint&, Recorder&) { return completion.fired > 0; }); }));
+      std::fill(source.begin(), source.end(), std::byte{0});  // may be reused now
+      ASSERT_TRUE(drive_until([&] { return notified(to) > before; }));
+      EXPECT_EQ(recorders_[to]->notifications.back(), (std::pair<NodeId, Notification>(0, 77 + bytes)));
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), found.begin() + 100));
+      for (std::size_t i = 0; i < 100; ++i) {
+        EXPECT_EQ(found[i], std::byte{0x5a});
+        EXPECT_EQ(found[100 + bytes + i], std::byte{0x5a});
+      }
+      settle();
+      EXPECT_EQ(completion.fired, 1);
+      EXPECT_FALSE(completion.lost);
+      EXPECT_EQ(notified(to), before + 1);
+      endpoint(to).segment().release(offset);
+    }
+  }
+}
+
+TEST_P(FabricConformance, PutsFromEverybodyNotifyOnceEach) {
+  constexpr std::uint32_t nodes = 4;
+  constexpr std::uint32_t each = 30;
+  start(nodes);
+  const Offset offset = endpoint(0).segment().allocate(nodes * each * sizeof(std::uint64_t));
+  std::vector<CountingCompletion> completions(nodes * each);
+  for (std::uint32_t index = 0; index < nodes * each; ++index) {
+    at(index % nodes, [&](Endpoint& e, Recorder&) {
+      const std::uint64_t value = index * 3;
+      e.put(0, offset + index * sizeof(value), bytes_of(value), index, index % 2 == 0 ? &completions[index] : nullptr);
+    });
+  }
+  ASSERT_TRUE(drive_until([&] { return notified(0) >= nodes * each; }));
+  settle();
+  std::set<Notification> seen;
+  for (const auto& [from, notification] : recorders_[0]->notifications) {
+    EXPECT_EQ(from, notification % nodes);
+    EXPECT_TRUE(seen.insert(notification).second);
+    std::uint64_t value = 0;
+    std::memcpy(&value, endpoint(0).segment().pointer(offset + notification * sizeof(value)), sizeof(value));
+    EXPECT_EQ(value, notification * 3);
+  }
+  EXPECT_EQ(seen.size(), nodes * each);
+  for (std::size_t i = 0; i < completions.size(); ++i) EXPECT_EQ(completions[i].fired, i % 2 == 0 ? 1 : 0);
+}
+
+TEST_P(FabricConformance, GetBringsTheBytes) {
+  start(2);
+  Random random(4);
+  for (const NodeId from : {1U, 0U}) {
+    for (const std::size_t bytes : {0U, 1U, 1000U, 65'536U, 3'000'000U}) {
+      const Bytes source = random_bytes(random, bytes);
+      const Offset offset = endpoint(from).segment().allocate(bytes);
+      at(from, [&](Endpoint& e, Recorder&) {
+        std::copy(source.begin(), source.end(), e.segment().pointer(offset));
+      });
+      Bytes destination(bytes + 1, std::byte{0x77});
+      CountingCompletion completion;
+      at(0, [&](Endpoint& e, Recorder&) {
+        e.get(from, offset, ByteSpan(destination).first(bytes), &completion);
+        EXPECT_EQ(completion.fired, 0) << "before the call returned";
+      });
+      ASSERT_TRUE(drive_until([&] { return at(0, [&](Endpoint&, Recorder&) { return completion.fired > 0; }); }));
+      EXPECT_TRUE(std::equal(source.begin(), source.end(), destination.begin()));
+      EXPECT_EQ(destination.back(), std::byte{0x77});
+      settle();
+      EXPECT_EQ(completion.fired, 1);
+      EXPECT_FALSE(completion.lost);
+    }
+  }
+  EXPECT_EQ(notified(0) + notified(1), 0U);
+}
+
+TEST_P(FabricConformance, APutOutsideOfTheSegmentEndsTheConnectionOnly) {
+  start(3);
+  const std::size_t capacity = endpoint(1).segment().capacity();
+  CountingCompletion completion;
+  at(0, [&](Endpoint& e, Recorder&) { e.put(1, capacity - 4, Bytes(8), 9, &completion); });
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_NE(loss_text(1, 0).find("bad_input: "), std::string::npos) << loss_text(1, 0);
+  EXPECT_EQ(completion.fired, 1);
+  EXPECT_EQ(notified(1), 0U);
+}
+
+TEST_P(FabricConformance, OffsetsThatOverflowAreOutside) {
+  start(3);
+  CountingCompletion put;
+  CountingCompletion get;
+  Bytes destination(64);
+  at(0, [&](Endpoint& e, Recorder&) { e.put(1, ~Offset{0} - 3, Bytes(8), 9, &put); });
+  expect_only_these_lost_each_other(0, 1);
+  at(2, [&](Endpoint& e, Recorder&) { e.get(1, ~Offset{0} - 3, destination, &get); });
+  ASSERT_TRUE(drive_until([&] { return losses(1, 2) > 0 && losses(2, 1) > 0; }));
+  EXPECT_EQ(put.fired, 1);
+  EXPECT_EQ(get.fired, 1);
+  EXPECT_TRUE(get.lost);
+  EXPECT_EQ(notified(1), 0U);
+}
+
+TEST_P(FabricConformance, AGetOutsideOfTheSegmentEndsTheConnectionAndCompletesAsLost) {
+  start(3);
+  const std::size_t capacity = endpoint(1).segment().capacity();
+  Bytes destination(64);
+  CountingCompletion completion;
+  at(0, [&](Endpoint& e, Recorder&) { e.get(1, capacity, destination, &completion); });
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_NE(loss_text(1, 0).find("bad_input: "), std::string::npos) << loss_text(1, 0);
+  EXPECT_EQ(completion.fired, 1);
+  EXPECT_TRUE(completion.lost);
+}
+
+TEST_P(FabricConformance, APeerPointerIsThePeersMemoryOrNull) {
+  start(2);
+  const Offset offset = endpoint(1).segment().allocate(256);
+  std::byte* const seen = endpoint(0).peer_pointer(1, offset);
+  EXPECT_EQ(seen == nullptr, endpoint(1).peer_pointer(0, 0) == nullptr);
+  if (seen == nullptr) return;
+  const Bytes source(16, std::byte{42});
+  at(0, [&](Endpoint& e, Recorder&) { e.put(1, offset + 32, source, 1, nullptr); });
+  ASSERT_TRUE(drive_until([&] { return notified(1) == 1; }));
+  EXPECT_TRUE(std::equal(source.begin(), source.end(), seen + 32));
+  seen[8] = std::byte{17};
+  EXPECT_EQ(endpoint(1).segment().pointer(offset)[8], std::byte{17});
+  EXPECT_EQ(endpoint(0).peer_pointer(1, offset + 100), seen + 100);
+}
+
+TEST_P(FabricConformance, OperationsTowardsALostPeerAreDropped) {
+  start(3);
+  at(0, [](Endpoint& e, Recorder&) { e.lose(1, Error(ErrorCode::peer_lost, "said the test")); });
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_NE(loss_text(0, 1).find("said the test"), std::string::npos);
+  const Offset offset = endpoint(1).segment().allocate(64);
+  for (const auto& [from, to] : {std::pair<NodeId, NodeId>{0, 1}, {1, 0}}) {
+    Bytes bytes(64, std::byte{1});
+    CountingCompletion put;
+    CountingCompletion get;
+    at(from, [&, to = to](Endpoint& e, Recorder&) {
+      e.send(to, MessageType::test, {}, bytes);
+      e.put(to, offset, bytes, 5, &put);
+      e.put(to, offset, bytes, 5, nullptr);
+      e.get(to, offset, bytes, &get);
+      EXPECT_EQ(put.fired + get.fired, 0) << "before the call returned";
+    });
+    ASSERT_TRUE(drive_until([&, from = from] {
+      return at(from, [&](Endpoint&, Recorder&) { return put.fired + get.fired == 2; });
+    }));
+    EXPECT_TRUE(put.lost);
+    EXPECT_TRUE(get.lost);
+    settle();
+    EXPECT_EQ(put.fired, 1);
+    EXPECT_EQ(get.fired, 1);
+  }
+  EXPECT_EQ(received(0) + received(1) + notified(0) + notified(1), 0U);
+}
+
+TEST_P(FabricConformance, WhatIsUnderWayWhenAPeerIsLostCompletesOnce) {
+  start(2);
+  const Offset offset = endpoint(1).segment().allocate(1 << 20U);
+  std::vector<Bytes> buffers(12, Bytes(100'000));
+  std::vector<CountingCompletion> completions(buffers.size());
+  at(0, [&](Endpoint& e, Recorder&) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (i % 2 == 0) {
+        e.get(1, offset, buffers[i], &completions[i]);
+      } else {
+        e.put(1, offset, buffers[i], i, &completions[i]);
+      }
+    }
+    e.lose(1, Error(ErrorCode::peer_lost, "said the test"));
+  });
+  const auto fired = [&] {
+    return at(0, [&](Endpoint&, Recorder&) {
+      return std::all_of(completions.begin(), completions.end(), [](const auto& each) { return each.fired > 0; });
+    });
+  };
+  ASSERT_TRUE(drive_until(fired));
+  ASSERT_TRUE(drive_until([&] { return losses(1, 0) == 1; }));
+  for (const CountingCompletion& completion : completions) EXPECT_EQ(completion.fired, 1);
+}
+
+class FabricBulk : public FabricConformance {
+ protected:
+  void start_bulk(std::uint32_t nodes, std::size_t segment_bytes = usual_segment_bytes) {
+    start(nodes, segment_bytes);
+    for (NodeId node = 0; node < nodes; ++node) {
+      bulks_.push_back(std::make_unique<Bulk>(endpoint(node)));
+      bulks_.back()->set_handler(MessageType::test, *recorders_[node]);
+    }
+  }
+  void send_bulk(NodeId from, NodeId to, const Bytes& header, const Bytes& payload) {
+    at(from, [&](Endpoint&, Recorder&) { bulks_[from]->send(to, MessageType::test, header, payload); });
+  }
+
+  std::vector<std::unique_ptr<Bulk>> bulks_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, FabricBulk, testing::ValuesIn(kinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST_P(FabricBulk, PayloadsOfAnySizeArriveWholeAndAreFreed) {
+  start_bulk(3);
+  Random random(6);
+  for (const std::size_t bytes : {0U, 1U, 16'000U, 16'384U, 16'385U, 100'000U, 1U << 20U, 8U << 20U}) {
+    const Bytes header = random_bytes(random, 20);
+    const Bytes payload = random_bytes(random, bytes);
+    for (const auto& [from, to] : {std::pair<NodeId, NodeId>{0, 1}, {1, 2}, {2, 2}}) {
+      const std::size_t before = received(to);
+      send_bulk(from, to, header, payload);
+      ASSERT_TRUE(drive_until([&, to = to] { return received(to) > before; }));
+      const auto& message = recorders_[to]->messages.back();
+      EXPECT_EQ(message.from, from);
+      EXPECT_EQ(message.header, header);
+      EXPECT_TRUE(message.payload == payload);
+    }
+  }
+  settle();
+  ASSERT_TRUE(drive_until([&] {
+    std::size_t in_use = 0;
+    for (NodeId node = 0; node < size(); ++node) in_use += endpoint(node).segment().bytes_in_use();
+    return in_use == 0;
+  }));
+}
+
+TEST_P(FabricBulk, AFullSegmentIsANamedErrorAndHarmsNothing) {
+  start_bulk(2, std::size_t{4} << 20U);
+  const Offset most = endpoint(0).segment().allocate(3U << 20U);
+  try {
+    send_bulk(0, 1, {}, Bytes(2U << 20U));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_resources);
+    EXPECT_NE(error.message().find("STRETTO_SEGMENT_BYTES"), std::string::npos) << error.what();
+  }
+  settle();
+  EXPECT_EQ(received(1), 0U);
+  endpoint(0).segment().release(most);
+  send_bulk(0, 1, {}, Bytes(2U << 20U));
+  ASSERT_TRUE(drive_until([&] { return received(1) == 1; }));
+}
+
+TEST_P(FabricBulk, ALostPeersPayloadsAreFreed) {
+  start_bulk(3);
+  at(0, [&](Endpoint& e, Recorder&) {
+    for (int i = 0; i < 5; ++i) bulks_[0]->send(1, MessageType::test, {}, Bytes(100'000));
+    e.lose(1, Error(ErrorCode::peer_lost, "said the test"));
+    bulks_[0]->send(1, MessageType::test, {}, Bytes(100'000));
+    EXPECT_EQ(e.segment().bytes_in_use(), 0U);
+  });
+  expect_only_these_lost_each_other(0, 1);
+}
+
+}  // namespace
+}  // namespace stretto::fabric::conformance

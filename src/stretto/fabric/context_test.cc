@@ -1,0 +1,275 @@
+#include "stretto/fabric/context.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "stretto/fabric/conformance.h"
+
+namespace stretto::fabric {
+namespace {
+
+using conformance::ServingThread;
+
+// Writes its number into a log that only the baton protects.
+struct Note : Item {
+  Note(std::vector<int>& its_log, int its_number) noexcept : Item(&Note::write), log(its_log), number(its_number) {}
+  static void write(Item* item) noexcept {
+    const std::unique_ptr<Note> note(static_cast<Note*>(item));
+    note->log.push_back(note->number);
+  }
+  std::vector<int>& log;
+  int number;
+};
+
+TEST(Context, WhoPostsToAnIdleContextServesIt) {
+  Context context(nullptr);
+  std::vector<int> log;
+  context.post(new Note(log, 1));
+  EXPECT_EQ(log, (std::vector<int>{1}));
+  EXPECT_FALSE(context.serve());
+  EXPECT_FALSE(Context::serving());
+}
+
+TEST(Context, EnterRunsUnderTheBatonBeforeItReturnsAndThenServes) {
+  Context context(nullptr);
+  std::vector<int> log;
+  context.enter([&] {
+    EXPECT_TRUE(Context::serving());
+    context.post(new Note(log, 2));
+    context.post(new Note(log, 3));
+    EXPECT_TRUE(log.empty());
+    EXPECT_FALSE(context.serve()) << "nobody takes a baton while holding one";
+    log.push_back(1);
+  });
+  EXPECT_EQ(log, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(Context, AnExceptionFromEnterReachesTheCallerAndLeavesTheContextServed) {
+  Context context(nullptr);
+  std::vector<int> log;
+  EXPECT_THROW(context.enter([&] {
+    context.post(new Note(log, 1));
+    throw std::runtime_error("on purpose");
+  }),
+               std::runtime_error);
+  EXPECT_EQ(log, (std::vector<int>{1}));
+  context.post(new Note(log, 2));
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
+TEST(Context, APollIsAskedUnderTheBaton) {
+  Context context(nullptr);
+  struct Source {
+    Context& context;
+    std::vector<int> log;
+    int left = 3;
+  } source{context, {}};
+  context.set_poll(
+      [](void* argument) {
+        auto& from = *static_cast<Source*>(argument);
+        EXPECT_FALSE(from.context.serve());
+        if (from.left == 0) return false;
+        from.context.post(new Note(from.log, from.left--));
+        return true;
+      },
+      &source);
+  while (context.serve()) {
+  }
+  EXPECT_EQ(source.log, (std::vector<int>{3, 2, 1}));
+}
+
+// A message that goes round many contexts: each hop is posted from inside of the one before.
+struct Hop : Item {
+  Hop(std::vector<std::unique_ptr<Context>>& its_ring, int hops) noexcept
+      : Item(&Hop::go), ring(its_ring), left(hops) {}
+  static void go(Item* item) noexcept {
+    auto* const hop = static_cast<Hop*>(item);
+    if (hop->left == 0) return;
+    --hop->left;
+    hop->ring[static_cast<std::size_t>(hop->left) % hop->ring.size()]->post(hop);
+  }
+  std::vector<std::unique_ptr<Context>>& ring;
+  int left;
+};
+
+TEST(Context, AChainOverContextsNeedsNoStack) {
+  std::vector<std::unique_ptr<Context>> ring;
+  for (int i = 0; i < 3; ++i) ring.push_back(std::make_unique<Context>(nullptr));
+  Hop hop(ring, 1'000'000);
+  ring[0]->post(&hop);
+  EXPECT_EQ(hop.left, 0);
+}
+
+TEST(Context, WhatOutgrowsTheBudgetIsHandedOver) {
+  struct Collector : Overflow {
+    void hand_over(Context& context) noexcept override { contexts.push_back(&context); }
+    std::vector<Context*> contexts;
+  } collector;
+  Context context(&collector);
+  std::vector<int> log;
+  context.enter([&] {
+    for (int i = 0; i < 2000; ++i) context.post(new Note(log, i));
+  });
+  // The passing thread did part of it, and left the rest.
+  ASSERT_FALSE(log.empty());
+  ASSERT_LT(log.size(), 2000U);
+  int rounds = 0;
+  while (!collector.contexts.empty()) {
+    ASSERT_EQ(collector.contexts, (std::vector<Context*>{&context}));
+    collector.contexts.clear();
+    EXPECT_TRUE(context.serve());
+    ++rounds;
+  }
+  EXPECT_GT(rounds, 1);
+  ASSERT_EQ(log.size(), 2000U);
+  EXPECT_TRUE(std::is_sorted(log.begin(), log.end()));
+}
+
+TEST(Context, ExpensiveItemsUseUpTheBudgetSooner) {
+  struct Collector : Overflow {
+    void hand_over(Context&) noexcept override { ++count; }
+    int count = 0;
+  } collector;
+  struct Costly : Item {
+    Costly(Context& its_context, int& its_counter) noexcept
+        : Item(&Costly::work), context(its_context), counter(its_counter) {}
+    static void work(Item* item) noexcept {
+      const std::unique_ptr<Costly> costly(static_cast<Costly*>(item));
+      costly->context.spend(1'000'000);
+      ++costly->counter;
+    }
+    Context& context;
+    int& counter;
+  };
+  Context context(&collector);
+  int done = 0;
+  context.enter([&] {
+    for (int i = 0; i < 3; ++i) context.post(new Costly(context, done));
+  });
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(collector.count, 1);
+  context.serve();
+  EXPECT_EQ(done, 2);
+  context.serve();
+  EXPECT_EQ(done, 3);
+  EXPECT_EQ(collector.count, 3 - 1);
+}
+
+// From many threads: each item once, those of one thread in its order, none forgotten.
+TEST(Context, ManyProducersLoseNothingAndKeepTheirOrder) {
+  constexpr int producers = 4;
+  constexpr int each = 20'000;
+  struct Numbered : Item {
+    Numbered() noexcept : Item(&Numbered::arrive) {}
+    static void arrive(Item* item) noexcept {
+      auto* const self = static_cast<Numbered*>(item);
+      std::vector<int>& heard = (*self->logs)[static_cast<std::size_t>(self->producer)];
+      heard.push_back(self->index);
+      self->total->fetch_add(1, std::memory_order_relaxed);
+    }
+    std::array<std::vector<int>, producers>* logs = nullptr;
+    std::atomic<int>* total = nullptr;
+    int producer = 0;
+    int index = 0;
+  };
+  ServingThread overflow;
+  Context context(&overflow);
+  std::array<std::vector<int>, producers> logs;
+  std::atomic<int> total{0};
+  std::vector<Numbered> items(producers * each);
+  std::vector<std::thread> threads;
+  for (int producer = 0; producer < producers; ++producer) {
+    threads.emplace_back([&, producer] {
+      for (int index = 0; index < each; ++index) {
+        Numbered& item = items[static_cast<std::size_t>(producer * each + index)];
+        item.logs = &logs;
+        item.total = &total;
+        item.producer = producer;
+        item.index = index;
+        if (index % 17 == 0) {
+          context.enter([&] { context.post(&item); });
+        } else {
+          context.post(&item);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // Nobody posts or serves any more but the overflow: a lost wake-up would leave this loop to the test's time limit.
+  while (total.load() < producers * each) std::this_thread::yield();
+  context.enter([&] {
+    for (const std::vector<int>& log : logs) {
+      ASSERT_EQ(log.size(), static_cast<std::size_t>(each));
+      for (int index = 0; index < each; ++index) ASSERT_EQ(log[static_cast<std::size_t>(index)], index);
+    }
+  });
+}
+
+// Tokens that wander over contexts while several threads serve and enter them.
+TEST(Context, ManyContextsAndThreadsLoseNoToken) {
+  constexpr int contexts = 5;
+  constexpr int tokens = 40;
+  constexpr int hops = 5000;
+  struct Job {
+    explicit Job(Overflow& overflow) {
+      for (int i = 0; i < contexts; ++i) ring.push_back(std::make_unique<Context>(&overflow));
+    }
+    std::vector<std::unique_ptr<Context>> ring;
+    std::array<int, contexts> visits{};  // each under its context's baton
+    std::atomic<int> finished{0};
+  };
+  struct Token : Item {
+    Token(Job& its_job, int start) noexcept : Item(&Token::hop), job(its_job), place(start) {}
+    static void hop(Item* item) noexcept {
+      auto* const token = static_cast<Token*>(item);
+      ++token->job.visits[static_cast<std::size_t>(token->place)];
+      if (--token->left == 0) {
+        token->job.finished.fetch_add(1);
+        return;
+      }
+      token->place = (token->place * 3 + token->left) % contexts;
+      token->job.ring[static_cast<std::size_t>(token->place)]->post(token);
+    }
+    Job& job;
+    int place;
+    int left = hops;
+  };
+  ServingThread overflow;
+  Job job(overflow);
+  std::vector<std::unique_ptr<Token>> wandering;
+  for (int i = 0; i < tokens; ++i) wandering.push_back(std::make_unique<Token>(job, i % contexts));
+  std::vector<std::thread> threads;
+  for (int part = 0; part < 3; ++part) {
+    threads.emplace_back([&, part] {
+      for (int i = part; i < tokens; i += 3) {
+        Token& token = *wandering[static_cast<std::size_t>(i)];
+        job.ring[static_cast<std::size_t>(token.place)]->post(&token);
+      }
+      for (int i = 0; i < 1000; ++i) {
+        Context& context = *job.ring[static_cast<std::size_t>(i) % contexts];
+        if (i % 2 == 0) {
+          context.serve();
+        } else {
+          context.enter([] {});
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  while (job.finished.load() < tokens) std::this_thread::yield();
+  int visits = 0;
+  for (std::size_t i = 0; i < contexts; ++i) {
+    job.ring[i]->enter([&] { visits += job.visits[i]; });
+  }
+  EXPECT_EQ(visits, tokens * hops);
+}
+
+}  // namespace
+}  // namespace stretto::fabric

@@ -1,0 +1,151 @@
+#include "stretto/fabric/segment.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/base/random.h"
+
+namespace stretto::fabric {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+
+template <class Call>
+ErrorCode code_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+class SegmentTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Backings, SegmentTest, testing::Bool(),
+                         [](const auto& shareable) { return shareable.param ? "Shareable" : "Private"; });
+
+TEST_P(SegmentTest, OffsetsAndAddressesBelongTogether) {
+  Segment segment(16 * mebibyte, GetParam());
+  const std::uint64_t a = segment.allocate(100);
+  const std::uint64_t b = segment.allocate(3 * mebibyte, 4096);
+  EXPECT_EQ(a % 64, 0U);
+  EXPECT_EQ(b % 4096, 0U);
+  EXPECT_EQ(segment.offset_of(segment.pointer(a) + 99), static_cast<std::int64_t>(a + 99));
+  EXPECT_EQ(segment.offset_of(segment.pointer(b)), static_cast<std::int64_t>(b));
+  int elsewhere = 0;
+  EXPECT_EQ(segment.offset_of(&elsewhere), -1);
+  EXPECT_EQ(segment.offset_of(segment.pointer(segment.capacity())), -1);
+  EXPECT_EQ(segment.descriptor() >= 0, GetParam());
+  segment.pointer(b)[3 * mebibyte - 1] = std::byte{1};
+  EXPECT_GE(segment.bytes_in_use(), 100 + 3 * mebibyte);
+  segment.release(a);
+  segment.release(b);
+  EXPECT_EQ(segment.bytes_in_use(), 0U);
+}
+
+TEST_P(SegmentTest, ContainsOnlyWhatWasHandedOut) {
+  Segment segment(64 * mebibyte, GetParam());
+  EXPECT_FALSE(segment.contains(0, 1));
+  const std::uint64_t offset = segment.allocate(1000);
+  EXPECT_TRUE(segment.contains(offset, 1000));
+  EXPECT_TRUE(segment.contains(offset, 0));
+  EXPECT_FALSE(segment.contains(32 * mebibyte, 8));
+  EXPECT_FALSE(segment.contains(~std::uint64_t{0}, 8));
+  EXPECT_FALSE(segment.contains(8, ~std::size_t{0}));
+  EXPECT_FALSE(segment.contains(~std::uint64_t{0} - 3, 8)) << "the end overflows";
+}
+
+TEST_P(SegmentTest, ExhaustionIsANamedErrorAndEndsWithARelease) {
+  Segment segment(4 * mebibyte, GetParam());
+  EXPECT_EQ(code_of([&] { segment.allocate(5 * mebibyte); }), ErrorCode::out_of_resources);
+  std::vector<std::uint64_t> offsets;
+  for (int i = 0; i < 4; ++i) offsets.push_back(segment.allocate(mebibyte));
+  try {
+    segment.allocate(1);
+    FAIL() << "a full segment gave memory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_resources);
+    EXPECT_NE(error.message().find("STRETTO_SEGMENT_BYTES"), std::string::npos) << error.what();
+  }
+  segment.release(offsets[2]);
+  EXPECT_EQ(segment.allocate(mebibyte), offsets[2]);
+}
+
+TEST_P(SegmentTest, AllOfItCanBeOneAllocation) {
+  Segment segment(8 * mebibyte, GetParam());
+  const std::uint64_t small = segment.allocate(64);
+  segment.release(small);
+  const std::uint64_t offset = segment.allocate(8 * mebibyte);
+  EXPECT_TRUE(segment.contains(offset, 8 * mebibyte));
+}
+
+TEST_P(SegmentTest, MisuseIsRefused) {
+  Segment segment(4 * mebibyte, GetParam());
+  EXPECT_EQ(code_of([&] { segment.release(0); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { segment.allocate(8, 3); }), ErrorCode::invalid_argument);
+  const std::uint64_t offset = segment.allocate(64);
+  EXPECT_EQ(code_of([&] { segment.release(offset + 64); }), ErrorCode::invalid_argument);
+  segment.release(offset);
+  EXPECT_EQ(code_of([&] { segment.release(offset); }), ErrorCode::invalid_argument);
+}
+
+TEST_P(SegmentTest, RandomAllocationsNeverOverlapAndLeaveNothingBehind) {
+  Segment segment(16 * mebibyte, GetParam());
+  Random random(7);
+  std::map<std::uint64_t, std::size_t> held;
+  for (int i = 0; i < 5000; ++i) {
+    if (random.below(5) < 3) {
+      const std::size_t bytes = random.below(60'000);
+      const std::size_t alignment = std::size_t{1} << random.below(13);
+      std::uint64_t offset = 0;
+      try {
+        offset = segment.allocate(bytes, alignment);
+      } catch (const Error& error) {
+        ASSERT_EQ(error.code(), ErrorCode::out_of_resources);
+        continue;
+      }
+      ASSERT_EQ(offset % alignment, 0U);
+      ASSERT_TRUE(segment.contains(offset, bytes));
+      const auto next = held.lower_bound(offset);
+      ASSERT_TRUE(next == held.end() || offset + bytes <= next->first);
+      if (next != held.begin()) {
+        ASSERT_LE(std::prev(next)->first + std::prev(next)->second, offset);
+      }
+      held.emplace(offset, std::max<std::size_t>(bytes, 1));
+    } else if (!held.empty()) {
+      auto victim = held.begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random.below(held.size())));
+      segment.release(victim->first);
+      held.erase(victim);
+    }
+  }
+  for (const auto& [offset, bytes] : held) segment.release(offset);
+  EXPECT_EQ(segment.bytes_in_use(), 0U);
+  EXPECT_NO_THROW(segment.allocate(16 * mebibyte)) << "free memory is not joined again";
+}
+
+TEST(Segment, APeerSeesGrowthWithoutMappingAgain) {
+  Segment segment(32 * mebibyte, true);
+  void* const mapped = mmap(nullptr, segment.capacity(), PROT_READ, MAP_SHARED, segment.descriptor(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t offset = segment.allocate(5 * mebibyte);
+    segment.pointer(offset)[123] = static_cast<std::byte>(i + 1);
+    EXPECT_EQ(static_cast<const std::byte*>(mapped)[offset + 123], static_cast<std::byte>(i + 1));
+  }
+  munmap(mapped, segment.capacity());
+}
+
+TEST(Segment, TooMuchAddressSpaceIsANamedError) {
+  EXPECT_EQ(code_of([] { const Segment segment(std::size_t{1} << 60U, false); }), ErrorCode::out_of_resources);
+  EXPECT_EQ(code_of([] { const Segment segment(~std::size_t{0}, false); }), ErrorCode::out_of_resources);
+}
+
+}  // namespace
+}  // namespace stretto::fabric

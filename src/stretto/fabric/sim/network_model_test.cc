@@ -1,0 +1,108 @@
+#include "stretto/fabric/sim/network_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace stretto::fabric {
+namespace {
+
+constexpr VirtualTime nanosecond = 1000;
+
+// L = 1000 ns, o = 200 ns, g = 500 ns, G = 1 ns a byte.
+SimOptions machine() {
+  SimOptions options;
+  options.nodes = 4;
+  options.latency = 1000e-9;
+  options.overhead = 200e-9;
+  options.gap = 500e-9;
+  options.seconds_per_byte = 1e-9;
+  return options;
+}
+
+TEST(NetworkModel, OneMessageTakesOverheadBytesAndLatency) {
+  NetworkModel network(machine());
+  EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 1000) * nanosecond);
+  EXPECT_EQ(network.reach(2, 1, 64, 10 * nanosecond), (10 + 200 + 64 + 1000) * nanosecond);
+  EXPECT_EQ(network.handle(1, 1200 * nanosecond), (1200 + 200) * nanosecond);
+}
+
+// k small messages: one leaves every g; k large ones: one every o + nG.
+TEST(NetworkModel, ASenderIsLimitedByItsGapOrItsBytes) {
+  NetworkModel network(machine());
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_EQ(network.reach(0, 1, 8, 0), (k * 500 + 200 + 8 + 1000) * nanosecond);
+  }
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_EQ(network.reach(2, 1, 4096, 0), ((k + 1) * (200 + 4096) + 1000) * nanosecond);
+  }
+}
+
+TEST(NetworkModel, AReceiverHandlesOneAfterAnother) {
+  NetworkModel network(machine());
+  for (int k = 1; k <= 10; ++k) EXPECT_EQ(network.handle(3, 0), k * 200 * nanosecond);
+  EXPECT_EQ(network.handle(3, 10'000 * nanosecond), 10'200 * nanosecond);
+  EXPECT_EQ(network.handle(2, 0), 200 * nanosecond) << "receivers are independent";
+}
+
+TEST(NetworkModel, AnIdleSenderDoesNotSaveUpItsGap) {
+  NetworkModel network(machine());
+  network.reach(0, 1, 0, 0);
+  EXPECT_EQ(network.reach(0, 1, 0, 5000 * nanosecond), (5000 + 1200) * nanosecond);
+}
+
+TEST(NetworkModel, ANodeReachesItselfAtOnce) {
+  NetworkModel network(machine());
+  EXPECT_EQ(network.reach(1, 1, 1 << 20U, 77), 77);
+  EXPECT_EQ(network.reach(1, 2, 0, 0), 1200 * nanosecond) << "and is not kept busy by it";
+}
+
+TEST(NetworkModel, JitterAndDelayStayInTheirBoundsAndFollowTheSeed) {
+  SimOptions options = machine();
+  options.gap = 0;
+  options.overhead = 0;
+  options.jitter = 3e-6;
+  options.delay_probability = 0.5;
+  options.delay = 100e-6;
+  NetworkModel a(options);
+  NetworkModel b(options);
+  options.seed = 2;
+  NetworkModel c(options);
+  std::set<VirtualTime> times;
+  int delayed = 0;
+  int same_as_other_seed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const VirtualTime time = a.reach(0, 1, 0, 0);
+    EXPECT_EQ(time, b.reach(0, 1, 0, 0));
+    same_as_other_seed += time == c.reach(0, 1, 0, 0) ? 1 : 0;
+    const bool late = time >= to_virtual(101e-6);
+    delayed += late ? 1 : 0;
+    const VirtualTime jitter = time - to_virtual(late ? 101e-6 : 1e-6);
+    EXPECT_GE(jitter, 0);
+    EXPECT_LE(jitter, to_virtual(3e-6));
+    times.insert(time);
+  }
+  EXPECT_GT(times.size(), 900U);
+  EXPECT_GT(delayed, 400);
+  EXPECT_LT(delayed, 600);
+  EXPECT_LT(same_as_other_seed, 10);
+}
+
+TEST(NetworkModel, ReorderingLetsLaterMessagesOvertake) {
+  SimOptions options = machine();
+  options.reorder = 0.3;
+  NetworkModel network(options);
+  int overtaken = 0;
+  VirtualTime last = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const VirtualTime time = network.reach(0, 1, 0, i * 500 * nanosecond);
+    EXPECT_LE(time, (i * 500 + 1200 + 4000) * nanosecond);
+    overtaken += time < last ? 1 : 0;
+    last = std::max(last, time);
+  }
+  EXPECT_GT(overtaken, 100);
+}
+
+}  // namespace
+}  // namespace stretto::fabric

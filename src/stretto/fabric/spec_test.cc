@@ -1,0 +1,111 @@
+#include "stretto/fabric/spec.h"
+
+#include <gtest/gtest.h>
+
+#include "stretto/base/error.h"
+#include "stretto/base/random.h"
+
+namespace stretto::fabric {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_spec(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input) << text;
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Spec, LocalIsReadWithItsDefaults) {
+  EXPECT_EQ(parse_spec("local").kind, Spec::Kind::local);
+  EXPECT_EQ(parse_spec("local").local.nodes, 1U);
+  EXPECT_EQ(parse_spec("local:512").local.nodes, 512U);
+  EXPECT_TRUE(parse_spec("local:2").local.peer_pointer);
+  EXPECT_TRUE(parse_spec("local:2,peer_pointer=on").local.peer_pointer);
+  EXPECT_FALSE(parse_spec("local:2,peer_pointer=off").local.peer_pointer);
+  EXPECT_EQ(parse_spec("cluster").kind, Spec::Kind::cluster);
+}
+
+TEST(Spec, EveryOptionOfSimIsRead) {
+  const SimOptions sim =
+      parse_spec("sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,overhead=300ns,gap=50ns,jitter=2us,reorder=0.25,"
+                 "delay=1ms,delay_probability=0.5,task=4us,detection=30us,kill=3@1.5ms,kill=4#17")
+          .sim;
+  EXPECT_EQ(sim.nodes, 16U);
+  EXPECT_EQ(sim.seed, 7U);
+  EXPECT_DOUBLE_EQ(sim.latency, 1.5e-6);
+  EXPECT_DOUBLE_EQ(sim.seconds_per_byte, 1 / 5e9);
+  EXPECT_DOUBLE_EQ(sim.overhead, 300e-9);
+  EXPECT_DOUBLE_EQ(sim.gap, 50e-9);
+  EXPECT_DOUBLE_EQ(sim.jitter, 2e-6);
+  EXPECT_DOUBLE_EQ(sim.reorder, 0.25);
+  EXPECT_DOUBLE_EQ(sim.delay, 1e-3);
+  EXPECT_DOUBLE_EQ(sim.delay_probability, 0.5);
+  EXPECT_DOUBLE_EQ(sim.task, 4e-6);
+  EXPECT_DOUBLE_EQ(sim.detection, 30e-6);
+  ASSERT_EQ(sim.kills.size(), 2U);
+  EXPECT_EQ(sim.kills[0].node, 3U);
+  EXPECT_DOUBLE_EQ(sim.kills[0].seconds, 1.5e-3);
+  EXPECT_EQ(sim.kills[1].node, 4U);
+  EXPECT_EQ(sim.kills[1].message, 17U);
+  EXPECT_LT(sim.kills[1].seconds, 0);
+}
+
+TEST(Spec, HelpNamesEveryOption) {
+  const std::string help = sim_options_help();
+  for (const char* const name : {"seed", "latency", "overhead", "gap", "bandwidth", "jitter", "reorder", "delay",
+                                 "delay_probability", "task", "detection", "kill"}) {
+    EXPECT_NE(help.find(std::string(name) + ": "), std::string::npos) << name;
+  }
+}
+
+TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
+  EXPECT_NE(refusal("locale:2").find("write local:NODES, sim:NODES,OPTION=VALUE,... or cluster"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,latncy=1us").find("did you mean latency=...?"), std::string::npos);
+  EXPECT_NE(refusal("local:2,peer_ponter=off").find("did you mean peer_pointer=...?"), std::string::npos);
+  EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on or off"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
+  for (const char* const text :
+       {"", ":", "local:", "local:0", "local:-1", "local:2x", "local:99999999999999999999", "sim:", "sim:0", "sim:4,,",
+        "sim:4,seed", "sim:4,seed=", "sim:4,seed=x", "sim:4,latency=1", "sim:4,latency=-1us", "sim:4,reorder=2",
+        "sim:4,reorder=nan", "sim:4,bandwidth=0GB/s", "sim:4,latency=1e400us", "sim:4,kill=@1ms", "sim:4,kill=1#",
+        "sim:4,kill=1@", "cluster:4", "cluster,x=1", "sim:4,peer_pointer=on", "local:4,seed=1", "sim:70000"}) {
+    EXPECT_NE(refusal(text), "accepted") << text;
+  }
+}
+
+// Mutations of a good text: accepted or refused as bad input, never anything else.
+TEST(Spec, MutationsAreReadOrRefused) {
+  const std::string good = "sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,reorder=0.25,kill=3@1.5ms,kill=4#17";
+  Random random(8);
+  int refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = good;
+    for (std::uint64_t n = 1 + random.below(3); n > 0 && !text.empty(); --n) {
+      const std::size_t at = random.below(text.size());
+      switch (random.below(4)) {
+        case 0: text.erase(at, 1 + random.below(4)); break;
+        case 1: text[at] = static_cast<char>(random.below(256)); break;
+        case 2: text.insert(at, 1, static_cast<char>(32 + random.below(95))); break;
+        default: text.insert(at, text.substr(random.below(text.size()), random.below(8)));
+      }
+    }
+    try {
+      const Spec spec = parse_spec(text);
+      EXPECT_GE(spec.sim.nodes, 1U);
+      for (const KillFault& fault : spec.sim.kills) EXPECT_LT(fault.node, spec.sim.nodes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input) << text;
+      EXPECT_FALSE(error.message().empty());
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 20'000);
+}
+
+}  // namespace
+}  // namespace stretto::fabric
