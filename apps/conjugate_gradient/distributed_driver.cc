@@ -97,7 +97,8 @@ class Participant {
     for (NodeId peer = 1; peer < node_.size(); ++peer) {
       const Mailbox::Letter letter = co_await mailbox.receive(peer);
       require_size(*letter, partition.range(peer).size());
-      std::copy(letter->begin(), letter->end(), whole.begin() + static_cast<std::ptrdiff_t>(partition.range(peer).begin));
+      std::copy(letter->begin(), letter->end(),
+                whole.begin() + static_cast<std::ptrdiff_t>(partition.range(peer).begin));
     }
     co_return whole;
   }

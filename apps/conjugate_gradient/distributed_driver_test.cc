@@ -255,7 +255,9 @@ IterationCosts costs_of(double bytes_per_second) {
     return entry_bytes * static_cast<double>(entries) / bytes_per_second;
   };
   costs.product = std::max(200e-6, seconds_of(middle.interior)) + seconds_of(middle.boundary);
-  const auto sweep = [&](Method method) { return sweep_bytes(method) * static_cast<double>(middle.own) / bytes_per_second; };
+  const auto sweep = [&](Method method) {
+    return sweep_bytes(method) * static_cast<double>(middle.own) / bytes_per_second;
+  };
   // Sweeps depend on sums and products depend on sweeps: they come on top in either method.
   costs.classic = seconds_per_iteration(fabric, 8, problem, Method::classic, driver) - sweep(Method::classic);
   costs.pipelined = seconds_per_iteration(fabric, 8, problem, Method::pipelined, driver) - sweep(Method::pipelined);

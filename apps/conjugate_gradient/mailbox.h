@@ -54,7 +54,7 @@ class Mailbox final : private stretto::fabric::EndpointObserver {
   std::map<stretto::NodeId, std::uint64_t> received_;  // how many were asked for, by sender
   std::map<Place, Letter> arrived_;                    // and not asked for yet
   std::map<Place, Awaited> awaited_;                   // asked for, and not arrived yet
-  stretto::Cause lost_;         // why nothing more can be relied on
+  stretto::Cause lost_;                                // why nothing more can be relied on
 };
 
 }  // namespace conjugate_gradient

@@ -63,7 +63,8 @@ TEST(Mailbox, KeepsTheOrderOfEachSender) {
 
 TEST(Mailbox, KeepsTheOrderWhenLettersOvertakeEachOtherSeeds) {
   for (int seed = 1; seed <= 20; ++seed) {
-    const std::string fabric = "sim:4,reorder=0.5,jitter=5us,delay=100us,delay_probability=0.1,seed=" + std::to_string(seed);
+    const std::string fabric =
+        "sim:4,reorder=0.5,jitter=5us,delay=100us,delay_probability=0.1,seed=" + std::to_string(seed);
     SCOPED_TRACE(fabric);
     run_on(fabric, correspond);
   }

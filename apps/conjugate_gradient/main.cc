@@ -119,7 +119,8 @@ DriverOptions driver_options(const Options& options, Progress& progress) {
 /// Main of each node; `converged` is set by the nodes that are told to.
 Task<> solve_on(Node& node, const Job& job, bool* converged) {
   if (node.id() == 0) {
-    for (const std::string& path : {job.options.solution, job.options.history, job.options.plot}) require_writable(path);
+    for (const std::string& path : {job.options.solution, job.options.history, job.options.plot})
+      require_writable(path);
   }
   Results results;
   bool all_converged = true;
@@ -152,7 +153,13 @@ int solve(const Options& options) {
   const Node* const first = runtime.nodes().front().get();
   if (first->id() == 0) announce(runtime, job);
   bool converged = false;
-  runtime.run([&](Node& node) { return solve_on(node, job, &node == first ? &converged : nullptr); });
+  try {
+    runtime.run([&](Node& node) { return solve_on(node, job, &node == first ? &converged : nullptr); });
+  } catch (const Error& error) {
+    // All nodes find out together what is wrong with the system: one of them says so.
+    if (error.code() != ErrorCode::bad_input || first->id() == 0) throw;
+    return 1;
+  }
   return converged ? 0 : 2;
 }
 

@@ -42,8 +42,25 @@ TEST(Options, HaveTheirDefaults) {
 }
 
 TEST(Options, AreAllRead) {
-  const Options options = parse({"--poisson", "4", "5", "6", "--rhs", "b.mtx", "--solution", "x.mtx", "--tolerance",
-                                 "1e-6", "--max-iterations", "77", "--method", "classic", "--json", "--history", "h", "--plot", "p.svg",
+  const Options options = parse({"--poisson",
+                                 "4",
+                                 "5",
+                                 "6",
+                                 "--rhs",
+                                 "b.mtx",
+                                 "--solution",
+                                 "x.mtx",
+                                 "--tolerance",
+                                 "1e-6",
+                                 "--max-iterations",
+                                 "77",
+                                 "--method",
+                                 "classic",
+                                 "--json",
+                                 "--history",
+                                 "h",
+                                 "--plot",
+                                 "p.svg",
                                  "--compare"});
   EXPECT_EQ(std::get<PoissonGrid>(options.matrix).rows(), 120U);
   EXPECT_EQ(options.rhs, "b.mtx");

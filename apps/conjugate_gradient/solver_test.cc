@@ -146,12 +146,6 @@ TEST(Solver, Bcsstk13) {
   expect_solved(Problem(read_matrix(path), path), 2000, false);
 }
 
-TEST(Solver, Bar) {
-  const std::string path = data_file("bar.mtx");
-  if (path.empty()) GTEST_SKIP() << "bar.mtx is not there: tools/export_bar.py writes it, STRETTO_TEST_DATA says where";
-  expect_solved(Problem(read_matrix(path), path), 100, true);
-}
-
 /// 1-D biharmonic: the condition grows with the fourth power of the number of rows.
 SparseMatrix biharmonic(std::size_t rows) {
   std::vector<Entry> entries;

@@ -119,8 +119,14 @@ std::string draw_axes(const Axes& axes, const PlotText& text) {
   return svg;
 }
 
+/// The earlier of several curves are wider, so that they can be seen under later ones that coincide with them.
+std::string stroke_of(std::size_t index, std::size_t count) {
+  return "stroke=\"" + std::string(colours[index % colours.size()]) + "\" stroke-width=\"" +
+         fixed(1.8 + 2.2 * static_cast<double>(count - 1 - index)) + "\"";
+}
+
 /// Of all values within a pixel or so the first, the last and the extremes are enough.
-std::string draw_curve(const Axes& axes, const Series& series, const char* colour) {
+std::string draw_curve(const Axes& axes, const Series& series, std::string_view stroke) {
   constexpr std::size_t columns = 700;
   const std::size_t stride = std::max<std::size_t>(1, series.values.size() / columns);
   std::string points;
@@ -140,8 +146,7 @@ std::string draw_curve(const Axes& axes, const Series& series, const char* colou
     const auto* const distinct = std::unique(kept.begin(), kept.end());
     for (const auto* i = kept.begin(); i != distinct; ++i) add(*i);
   }
-  return "<polyline fill=\"none\" stroke=\"" + std::string(colour) +
-         "\" stroke-width=\"1.8\" stroke-linejoin=\"round\" points=\"" + points + "\"/>\n";
+  return "<polyline fill=\"none\" " + std::string(stroke) + " stroke-linejoin=\"round\" points=\"" + points + "\"/>\n";
 }
 
 std::string draw_legend(std::span<const Series> series) {
@@ -154,8 +159,7 @@ std::string draw_legend(std::span<const Series> series) {
                     "\" rx=\"4\" fill=\"#ffffff\" fill-opacity=\"0.9\" stroke=\"#cbd2d9\"/>\n";
   double y = top + 24;
   for (std::size_t i = 0; i < series.size(); ++i, y += 20) {
-    svg +=
-        line(x + 10, y, x + 34, y, "stroke-width=\"2.4\" stroke=\"" + std::string(colours[i % colours.size()]) + "\"");
+    svg += line(x + 10, y, x + 34, y, stroke_of(i, series.size()));
     svg += label(x + 42, y + 4, "fill=\"#1f2933\"", escaped(series[i].name));
   }
   return svg;
@@ -175,7 +179,7 @@ std::string convergence_svg(std::span<const Series> series, const PlotText& text
     svg += line(left, y, width - right, y, "stroke=\"#9aa5b1\" stroke-dasharray=\"6 4\"");
     svg += label(left + 8, y - 6, "fill=\"#7b8794\"", "tolerance");
   }
-  for (std::size_t i = 0; i < series.size(); ++i) svg += draw_curve(axes, series[i], colours[i % colours.size()]);
+  for (std::size_t i = 0; i < series.size(); ++i) svg += draw_curve(axes, series[i], stroke_of(i, series.size()));
   svg += draw_legend(series);
   return svg + "</svg>\n";
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stretto/collective/collective.h"
+#include "stretto/core/barrier_service.h"
 #include "stretto/core/future.h"
 
 namespace stencil_1d {
@@ -19,14 +20,15 @@ using stretto::Task;
 namespace {
 
 constexpr std::string_view part_name = "stencil_1d.aggregate";
+constexpr NodeId leader = 0;
 
 /// Where the tasks of one shard leave what they have seen. A part of its node.
 struct Memory {
-  explicit Memory(Node& node) : finished(node.create_user_event()) {}
+  explicit Memory(Node& node) : finished(node.barriers().create(1, {&leader, 1})) {}
   static Memory& of(Node& node) { return *static_cast<Memory*>(node.part(part_name)); }
 
   History history;
-  stretto::UserEvent finished;
+  stretto::PhaseBarrier finished;  // or poisoned, when the leader is lost
 };
 
 /// The shard's task of one iteration; returns its result. `sum` is the one before.
@@ -47,7 +49,7 @@ void finish(Node& node, double sum) {
   Memory& memory = Memory::of(node);
   memory.history.record.begun.push_back(node.now());
   memory.history.results.push_back(sum);
-  memory.finished.trigger();
+  node.barriers().arrive(memory.finished);
 }
 
 Task<> lead(Node& node, std::size_t iterations) {
@@ -74,8 +76,8 @@ Task<History> run_aggregate(Shard& shard, std::size_t iterations) {
   auto memory = std::make_shared<Memory>(node);
   node.attach(part_name, memory);
   co_await barrier(node, stretto::Group::all(node));
-  if (node.id() == 0) co_await node.spawn([iterations](Node& here) { return lead(here, iterations); });
-  co_await memory->finished;
+  if (node.id() == leader) co_await node.spawn([iterations](Node& here) { return lead(here, iterations); });
+  co_await memory->finished.event();
   co_return std::move(memory->history);
 }
 

@@ -58,10 +58,9 @@ Task<History> run_tasks(Shard& shard, std::size_t iterations) {
   co_await barrier(node, all);
   co_await task_allreduce.connect();
   co_await barrier(node, all);
-  co_return co_await run_shard(shard, iterations,
-                               [&task_allreduce](const double& input, double& output, Event after) {
-                                 return task_allreduce.start(input, output, after);
-                               });
+  co_return co_await run_shard(shard, iterations, [&task_allreduce](const double& input, double& output, Event after) {
+    return task_allreduce.start(input, output, after);
+  });
 }
 
 Task<History> run_method(Shard& shard, const Options& options) {

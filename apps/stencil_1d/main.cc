@@ -36,7 +36,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   bool is_wrong = false;
-  const int failed =
-      stretto::run(argc, argv, [&](stretto::Node& node) { return run_node(node, options, is_wrong); });
+  const int failed = stretto::run(argc, argv, [&](stretto::Node& node) { return run_node(node, options, is_wrong); });
   return failed != 0 ? failed : is_wrong ? exit_wrong : 0;
 }

@@ -25,7 +25,8 @@ constexpr const char* description =
 constexpr const char* stretto_footer =
     "Methods:\n"
     "  native     the executor: allreduce()\n"
-    "  tasks      the paper's construction: an update and a read task for each round of recursive doubling, ordered by\n"
+    "  tasks      the paper's construction: an update and a read task for each round of recursive doubling, ordered "
+    "by\n"
     "             phase barriers\n"
     "  aggregate  many-to-one-to-many: a task on node 0 launches the shards' tasks of each iteration and adds up what\n"
     "             they return\n\n"

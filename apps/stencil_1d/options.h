@@ -22,11 +22,11 @@ struct Options {
   Options() {}
 
   Method method = Method::native;
-  std::size_t points = 1000;      ///< of each shard
+  std::size_t points = 1000;  ///< of each shard
   std::size_t iterations = 20;
-  std::size_t skip = 5;           ///< first iterations, left out of the statistics
-  double point_seconds = 10e-9;   ///< what a point of an iteration costs, in virtual time
-  bool verify = true;             ///< compare with a serial run
+  std::size_t skip = 5;          ///< first iterations, left out of the statistics
+  double point_seconds = 10e-9;  ///< what a point of an iteration costs, in virtual time
+  bool verify = true;            ///< compare with a serial run
   bool json = false;
 };
 

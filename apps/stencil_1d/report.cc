@@ -1,8 +1,9 @@
 #include "stencil_1d/report.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "stretto/base/units.h"
 
@@ -43,19 +44,16 @@ Tally Combine::operator()(const Tally& a, const Tally& b) const {
   return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
 }
 
-Tally Record::iterations(std::size_t skip) const {
-  return tally_of_ends(begun, std::span(begun).subspan(1), skip);
-}
+Tally Record::iterations(std::size_t skip) const { return tally_of_ends(begun, std::span(begun).subspan(1), skip); }
 
-Tally Record::collectives(std::size_t skip) const {
-  return tally_of_ends(derived, std::span(begun).subspan(1), skip);
-}
+Tally Record::collectives(std::size_t skip) const { return tally_of_ends(derived, std::span(begun).subspan(1), skip); }
 
 std::string describe(const Outcome& outcome, const Options& options) {
   char text[512];
-  std::snprintf(text, sizeof text, "stencil_1d: %u %s of %zu points, %zu iterations (%zu not counted), collective: %s%s\n",
-                outcome.nodes, outcome.nodes == 1 ? "shard" : "shards", options.points, options.iterations,
-                options.skip, outcome.method.c_str(), outcome.simulated ? "; times are virtual" : "");
+  std::snprintf(text, sizeof text,
+                "stencil_1d: %u %s of %zu points, %zu iterations (%zu not counted), collective: %s%s\n", outcome.nodes,
+                outcome.nodes == 1 ? "shard" : "shards", options.points, options.iterations, options.skip,
+                outcome.method.c_str(), outcome.simulated ? "; times are virtual" : "");
   std::string report = text;
   report += row("", "minimum", "mean", "maximum") + row("one iteration", outcome.iteration) +
             row("collective alone", outcome.collective);

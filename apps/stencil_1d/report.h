@@ -28,8 +28,8 @@ struct Combine {
   Tally operator()(const Tally& a, const Tally& b) const;
 };
 
-/// When the iterations of one shard began and its derivatives were there, in seconds. Iteration i lasts from begun[i] to
-/// begun[i + 1], where the sum of all shards has come; its collective lasts from derived[i] to there.
+/// When the iterations of one shard began and its derivatives were there, in seconds. Iteration i lasts from begun[i]
+/// to begun[i + 1], where the sum of all shards has come; its collective lasts from derived[i] to there.
 struct Record {
   std::vector<double> begun;
   std::vector<double> derived;
@@ -45,13 +45,13 @@ struct Outcome {
 
   std::uint32_t nodes = 0;
   std::string method;
-  bool simulated = false;                 ///< times are virtual
+  bool simulated = false;  ///< times are virtual
   Tally iteration;
   Tally collective;
-  double result = 0;                      ///< the last iteration's sum
-  double error = 0;                       ///< of the last derivative, the largest of all points
-  bool nodes_agree = false;               ///< all shards have got the same bits in every iteration
-  std::optional<bool> agrees_with_serial; ///< and a serial run gives them too
+  double result = 0;                       ///< the last iteration's sum
+  double error = 0;                        ///< of the last derivative, the largest of all points
+  bool nodes_agree = false;                ///< all shards have got the same bits in every iteration
+  std::optional<bool> agrees_with_serial;  ///< and a serial run gives them too
 
   bool correct() const { return nodes_agree && agrees_with_serial.value_or(true); }
 };

@@ -45,9 +45,7 @@ Shard& Shard::attach(Node& node, const Grid& grid, double point_seconds) {
 
 Shard& Shard::of(Node& node) { return *static_cast<Shard*>(node.part(part_name)); }
 
-bool Shard::has_neighbour(Side side) const {
-  return side == left ? node_.id() > 0 : node_.id() + 1 < node_.size();
-}
+bool Shard::has_neighbour(Side side) const { return side == left ? node_.id() > 0 : node_.id() + 1 < node_.size(); }
 
 Event Shard::differentiate(double phase) {
   evaluate(phase);

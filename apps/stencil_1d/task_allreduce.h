@@ -26,9 +26,9 @@ std::vector<Round> rounds_of(stretto::NodeId shard, std::uint32_t shards);
 ///
 /// In each round an *update* task combines what the round before has read and stores the running sum in an exchange
 /// slot, and a *read* task, which runs where the slot is, fetches the partner's. Two phase barriers for each round,
-/// created up front, order them: *ready* lets the reader's task begin, *empty* says that the slot may be overwritten. All
-/// tasks of a call are launched at once, at a raised priority, and wait for each other as their preconditions say. Two
-/// slots take turns, so that no update waits for a read of the round just before.
+/// created up front, order them: *ready* lets the reader's task begin, *empty* says that the slot may be overwritten.
+/// All tasks of a call are launched at once, at a raised priority, and wait for each other as their preconditions say.
+/// Two slots take turns, so that no update waits for a read of the round just before.
 ///
 /// A part of its node; used by one task, one call at a time.
 class TaskAllreduce {
@@ -41,8 +41,8 @@ class TaskAllreduce {
   /// Gives each partner the barriers that it arrives at. All nodes must be connected before any starts.
   stretto::Task<> connect();
 
-  /// Reads `input` when `after` has triggered; `output` holds the sum of all nodes' inputs when the event triggers. Both
-  /// must live until then. They may be the same.
+  /// Reads `input` when `after` has triggered; `output` holds the sum of all nodes' inputs when the event triggers.
+  /// Both must live until then. They may be the same.
   stretto::Event start(const double& input, double& output, stretto::Event after);
 
   // Called by the remote tasks of partners.
@@ -61,7 +61,7 @@ class TaskAllreduce {
   };
   // The tasks of a call launched so far.
   struct Chain {
-    stretto::Event updated;                     // the running sum is as far as it has been launched
+    stretto::Event updated;  // the running sum is as far as it has been launched
     const double* running;
     std::optional<stretto::Future<double>> read;  // not yet combined with the running sum
     bool takes_over = false;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -40,6 +41,51 @@ TEST(Arena, BlocksReleasedByAnotherThreadComeBack) {
       for (void* block : blocks) arena::release(block, 64);
     }).join();
   }
+  EXPECT_EQ(arena::blocks_in_use(), before);
+}
+
+TEST(Arena, AReleasedBlockIsTheNextOfItsSize) {
+  void* const first = arena::allocate(100);
+  arena::release(first, 100);
+  void* const second = arena::allocate(110);  // the same class of sizes
+  EXPECT_EQ(first, second);
+  arena::release(second, 110);
+}
+
+struct ThrowsWhenMade {
+  ThrowsWhenMade() { throw 1; }
+};
+
+TEST(Arena, AConstructorThatThrowsLeaksNothing) {
+  const std::size_t before = arena::blocks_in_use();
+  EXPECT_THROW(arena::make<ThrowsWhenMade>(), int);
+  EXPECT_EQ(arena::blocks_in_use(), before);
+}
+
+TEST(Arena, ThreadsNeverShareABlock) {
+  const std::size_t before = arena::blocks_in_use();
+  std::atomic<bool> torn{false};
+  std::vector<std::thread> threads;
+  for (unsigned char mark = 1; mark <= 4; ++mark) {
+    threads.emplace_back([mark, &torn] {
+      std::vector<unsigned char*> mine;
+      for (int i = 0; i < 20'000; ++i) {
+        if (mine.size() < 300) {
+          mine.push_back(static_cast<unsigned char*>(arena::allocate(48)));
+          std::memset(mine.back(), mark, 48);
+        } else {
+          for (unsigned char* const block : mine) {
+            for (int byte = 0; byte < 48; ++byte) torn = torn || block[byte] != mark;
+            arena::release(block, 48);
+          }
+          mine.clear();
+        }
+      }
+      for (unsigned char* const block : mine) arena::release(block, 48);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(torn.load());
   EXPECT_EQ(arena::blocks_in_use(), before);
 }
 

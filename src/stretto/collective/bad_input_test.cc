@@ -22,7 +22,8 @@ class Liar final : public fabric::MessageHandler {
   using Answer = std::function<void(const fabric::Message&)>;
 
   Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
-    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed}) {
+    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
+                            MessageType::collective_hello}) {
       node.endpoint().set_handler(type, *this);
     }
   }
@@ -243,7 +244,7 @@ TEST(CollectiveBadInput, RandomAnswersAreSurvived) {
         if (random.below(8) == 0) header.resize(random.below(64));
         if (random.below(4) == 0) payload.resize(random.below(9000));
         auto type = message.type;
-        if (random.below(4) == 0) type = static_cast<MessageType>(7 + random.below(4));
+        if (random.below(4) == 0) type = static_cast<MessageType>(7 + random.below(5));
         send(liar, type, header, payload);
         if (message.type == MessageType::collective_ready && message.header.size() == sizeof(ReadyHeader)) {
           const auto ready = fabric::read_header<ReadyHeader>(message);

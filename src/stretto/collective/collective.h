@@ -85,11 +85,11 @@ template <Element T, class Op>
 Event allreduce(Node& node, const Group& group, std::span<const std::span<const T>> shards, std::span<T> output,
                 const Op& op, const CollectiveOptions& options = CollectiveOptions()) {
   if (shards.empty()) throw Error(ErrorCode::invalid_argument, "allreduce: a node contributes at least one shard");
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::allreduce, shards.front(), output);
   for (const std::span<const T> shard : shards) {
     detail::require_size("allreduce", "shard", shard.size(), output.size());
-    call.shards.push_back(std::as_bytes(shard));
   }
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::allreduce, shards.front(), output);
+  for (const std::span<const T> shard : shards.subspan(1)) call.shards.push_back(std::as_bytes(shard));
   call.reduction = make_reduction<T>(op);
   return CollectiveService::of(node).start(group, std::move(call), options);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/arena.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/extension.h"
 
@@ -51,7 +52,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) {
 
 CollectiveService::CollectiveService(Node& node) : node_(node), endpoint_(node.endpoint()) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
-                          fabric::MessageType::collective_failed}) {
+                          fabric::MessageType::collective_failed, fabric::MessageType::collective_hello}) {
     endpoint_.set_handler(type, *this);
   }
   endpoint_.add_observer(*this);
@@ -61,7 +62,7 @@ CollectiveService::~CollectiveService() {
   while (!operations_.empty()) {
     CollectiveOperation* const operation = operations_.begin()->second;
     operations_.erase(operations_.begin());
-    delete operation;
+    arena::destroy(operation);
   }
 }
 
@@ -122,13 +123,39 @@ void CollectiveService::begin(CollectiveOperation& operation) {
   operation.begin(std::move(early));
 }
 
-void CollectiveService::finished(const CollectiveOperation& operation) { operations_.erase(operation.identity()); }
+void CollectiveService::finished(const CollectiveOperation& operation) {
+  const Identity& identity = operation.identity();
+  operations_.erase(identity);
+  std::array<Identity, 64>& over = progress_[identity.stream].over;
+  over[identity.sequence % over.size()] = identity;
+}
 
-void CollectiveService::tell_failure(const CollectiveOperation& operation, const Cause& cause) {
+// A message for an operation that is over. Either that failed, and its members know; or it was another one than the
+// sender's, who would wait in vain.
+void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
+  const auto& over = progress_[theirs.stream].over;
+  const Identity& ours = over[theirs.sequence % over.size()];
+  if (ours.stream != theirs.stream || ours.sequence != theirs.sequence || ours.digest == theirs.digest) return;
+  const Cause cause = std::make_shared<const Error>(
+      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " +
+                               std::to_string(from) + " calls as the same collective: operation, count, type, "
+                               "operator, root, algorithm or order differ");
+  const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0};
+  endpoint_.send(from, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
+}
+
+void CollectiveService::tell_failure(const CollectiveOperation& operation, const Cause& cause,
+                                     CollectiveOperation::Tell tell) {
+  using Tell = CollectiveOperation::Tell;
   const FailedHeader header{operation.identity(), static_cast<std::uint32_t>(cause->code()), 0};
-  for (const NodeId member : operation.group().nodes()) {
-    if (member == node_.id()) continue;
+  const auto send_to = [&](NodeId member) {
+    if (member == node_.id()) return;
     endpoint_.send(member, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
+  };
+  if (tell == Tell::everybody) {
+    for (const NodeId member : operation.group().nodes()) send_to(member);
+  } else {
+    for (const Rank peer : operation.plan().peers()) send_to(operation.group().node(peer));
   }
 }
 
@@ -148,7 +175,6 @@ bool CollectiveService::has_begun(const Identity& identity) const {
          (identity.sequence < found->second.low || found->second.beyond.contains(identity.sequence));
 }
 
-// What comes for an operation that has begun and is over belongs to one that failed here: it is dropped.
 void CollectiveService::on_message(const fabric::Message& message) {
   switch (message.type) {
     case fabric::MessageType::collective_data: {
@@ -158,6 +184,8 @@ void CollectiveService::on_message(const fabric::Message& message) {
       } else if (!has_begun(header.identity)) {
         early_[header.identity].data.push_back(
             {message.from, header, {message.payload.begin(), message.payload.end()}});
+      } else {
+        answer_late(message.from, header.identity);
       }
       break;
     }
@@ -167,26 +195,39 @@ void CollectiveService::on_message(const fabric::Message& message) {
         operation->on_ready(message.from, header);
       } else if (!has_begun(header.identity)) {
         early_[header.identity].ready.emplace_back(message.from, header);
+      } else {
+        answer_late(message.from, header.identity);
+      }
+      break;
+    }
+    case fabric::MessageType::collective_hello: {
+      const Identity theirs = fabric::read_header<HelloHeader>(message).identity;
+      if (CollectiveOperation* const operation = find(theirs)) {
+        operation->on_hello(message.from, theirs);
+      } else if (!has_begun(theirs)) {
+        early_[theirs].hellos.emplace_back(message.from, theirs);
+      } else {
+        answer_late(message.from, theirs);
       }
       break;
     }
     default: {
       const auto header = fabric::read_header<FailedHeader>(message);
-      const TriggerHeader outcome{0, 1, static_cast<std::uint8_t>(header.code), {}};
+      const TriggerHeader outcome{0, 1, static_cast<std::uint8_t>(header.code)};
       const Cause cause = cause_from(outcome, message.payload);
       if (CollectiveOperation* const operation = find(header.identity)) {
-        operation->fail(cause, false);
+        operation->on_failure(message.from, cause);
       } else if (!has_begun(header.identity)) {
-        early_[header.identity].failure = cause;
+        early_[header.identity].failures.emplace_back(message.from, cause);
       }
     }
   }
 }
 
-void CollectiveService::on_notification(NodeId /*from*/, fabric::Notification notification) {
+void CollectiveService::on_notification(NodeId from, fabric::Notification notification) {
   const auto found = landings_.find(notification);
   if (found == landings_.end()) return;
-  found->second.operation->on_piece(found->second.step);
+  found->second.operation->on_piece(from, found->second.step);
 }
 
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
@@ -196,7 +237,7 @@ void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
     if (operation->group().contains(peer)) concerned.push_back(identity);
   }
   for (const Identity& identity : concerned) {
-    if (CollectiveOperation* const operation = find(identity)) operation->fail(cause, false);
+    if (CollectiveOperation* const operation = find(identity)) operation->fail(cause, CollectiveOperation::Tell::neighbours);
   }
 }
 

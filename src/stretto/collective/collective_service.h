@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -39,8 +40,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   void begin(CollectiveOperation& operation);
   void finished(const CollectiveOperation& operation);
-  /// Tells the other members that this node's part cannot complete.
-  void tell_failure(const CollectiveOperation& operation, const Cause& cause);
+  /// Tells other members that this node's part cannot complete.
+  void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
   /// A name for a large receive, by which its sender notifies pieces.
   std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
   void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
@@ -60,10 +61,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     friend auto operator<=>(const PlanKey&, const PlanKey&) = default;
   };
 
-  // Which calls of a stream have begun here: all before `low`, and those in `beyond`.
+  // Which calls of a stream have begun here: all before `low`, and those in `beyond`. And what the last ones were that
+  // are over, so that a peer who waits in another one hears of it.
   struct Progress {
     std::uint32_t low = 0;
     std::set<std::uint32_t> beyond;
+    std::array<Identity, 64> over{};  // by sequence, modulo its size
   };
 
   void on_message(const fabric::Message& message) override;
@@ -72,6 +75,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::shared_ptr<const Plan> plan(const Group& group, const CollectiveCall& call, Rank me, std::string_view algorithm);
   CollectiveOperation* find(const Identity& identity);
   bool has_begun(const Identity& identity) const;
+  void answer_late(NodeId from, const Identity& theirs);
 
   Node& node_;
   fabric::Endpoint& endpoint_;

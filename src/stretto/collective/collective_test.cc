@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -246,10 +248,10 @@ template <class T, class Op>
 Task<> check_operator(Node& node, Op op) {
   const Group all = Group::all(node);
   constexpr std::size_t count = 9;
-  std::vector<T> input(count);
-  std::vector<T> output(count);
+  std::array<T, count> input;
+  std::array<T, count> output;
   for (std::size_t i = 0; i < count; ++i) input[i] = small_value<T>(3, node.id(), i);
-  co_await allreduce(node, all, input_of(input), std::span(output), op);
+  co_await allreduce(node, all, std::span<const T>(input), std::span<T>(output), op);
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(output[i], serial(all, op, [&](NodeId member) { return small_value<T>(3, member, i); }));
   }

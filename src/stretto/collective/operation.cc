@@ -25,7 +25,7 @@ class CollectiveOperation::Entry {
   explicit Entry(CollectiveOperation& operation) noexcept : operation_(operation) { ++operation_.entered_; }
   ~Entry() {
     if (--operation_.entered_ > 0) return;
-    if (operation_.over_ && operation_.under_way_ == 0 && !operation_.has_turn_) delete &operation_;
+    if (operation_.over_ && operation_.under_way_ == 0 && !operation_.has_turn_) arena::destroy(&operation_);
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -59,7 +59,7 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
     --operation.under_way_;
     operation.combining_in_task_ = false;
     if (task->failure != nullptr) {
-      operation.fail(task->failure, true);
+      operation.fail(task->failure, Tell::everybody);
     } else if (!operation.over_) {
       operation.combined(task->combine.step);
       operation.run();
@@ -107,7 +107,7 @@ CollectiveOperation::~CollectiveOperation() {
 }
 
 void CollectiveOperation::launch(CollectiveService& service, Setup setup, Event precondition) {
-  auto* const operation = new CollectiveOperation(service, std::move(setup));
+  auto* const operation = arena::make<CollectiveOperation>(service, std::move(setup));
   Cause cause;
   if (service.node().events().subscribe(precondition, operation, &cause) != EventState::untriggered) {
     precondition_over(operation, cause);
@@ -137,33 +137,49 @@ void CollectiveOperation::begin(Early early) {
   const Entry entry(*this);
   begun_ = true;
   if (const Cause failed_before = std::exchange(failure_, nullptr)) {
-    fail(failed_before, true);
+    fail(failed_before, Tell::everybody);
     return;
   }
   for (const NodeId member : setup_.group.nodes()) {
     if (!service_.endpoint().lost(member)) continue;
     fail(std::make_shared<const Error>(ErrorCode::peer_lost, describe() + ": node " + std::to_string(member) +
                                                                  " of the group is lost"),
-         false);
+         Tell::neighbours);
     return;
   }
   try {
     prepare();
   } catch (const Error&) {
-    fail(cause_of_current_exception("a collective"), true);
+    fail(cause_of_current_exception("a collective"), Tell::everybody);
     return;
   }
   run();
-  for (const auto& [from, header] : early.ready) on_ready(from, header);
-  for (const Early::Data& data : early.data) on_data(data.from, data.header, data.payload);
-  if (early.failure != nullptr) fail(early.failure, false);
+  take(std::move(early));
+}
+
+void CollectiveOperation::take(Early early) {
+  // What is bad costs its sender the connection, as it would have on arrival.
+  const auto hear = [this](NodeId from, auto what) {
+    try {
+      what();
+    } catch (const Error& error) {
+      service_.endpoint().lose(from, error);
+    }
+  };
+  for (const auto& [from, header] : early.ready) hear(from, [&, from = from, &header = header] { on_ready(from, header); });
+  for (const Early::Data& data : early.data) hear(data.from, [&] { on_data(data.from, data.header, data.payload); });
+  for (const auto& [from, theirs] : early.hellos) {
+    hear(from, [&, from = from, &theirs = theirs] { on_hello(from, theirs); });
+  }
+  for (const auto& [from, cause] : early.failures) hear(from, [&, from = from, &cause = cause] { on_failure(from, cause); });
 }
 
 void CollectiveOperation::prepare() {
   const schedule::Schedule& plan = setup_.plan->schedule();
   missing_.reserve(plan.steps.size());
   for (const schedule::Step& step : plan.steps) missing_.push_back(step.dependency_count);
-  started_.assign(plan.steps.size(), false);
+  states_.assign(plan.steps.size(), StepState::waiting);
+  heard_by_.assign(setup_.plan->peers().size(), false);
   steps_left_ = plan.steps.size();
   allocate_scratch();
 
@@ -239,7 +255,7 @@ void CollectiveOperation::run() {
 }
 
 void CollectiveOperation::start_step(std::uint32_t step) {
-  started_[step] = true;
+  states_[step] = StepState::started;
   const schedule::Step& what = step_at(step);
   switch (what.kind) {
     case schedule::StepKind::send: start_send(step); break;
@@ -261,6 +277,7 @@ void CollectiveOperation::start_step(std::uint32_t step) {
 }
 
 void CollectiveOperation::complete_step(std::uint32_t step) {
+  states_[step] = StepState::complete;
   --steps_left_;
   for (const std::uint32_t successor : setup_.plan->schedule().successors_of(step)) {
     if (--missing_[successor] == 0) runnable_.push_back(successor);
@@ -274,11 +291,26 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     const DataHeader header{setup_.identity, what.tag, 0};
     service_.endpoint().send(setup_.group.node(what.peer), fabric::MessageType::collective_data,
                              stretto::bytes_of(header), data);
+    heard_by(what.peer);
     complete_step(step);
     return;
   }
   const auto parked = parked_ready_.find(step);
-  if (parked != parked_ready_.end()) send_when_ready(step, parked->second);
+  if (parked != parked_ready_.end()) {
+    send_when_ready(step, parked->second);
+  } else {
+    wait_for(what.peer);
+  }
+}
+
+void CollectiveOperation::heard_by(Rank peer) { heard_by_[setup_.plan->index_of_peer(peer)] = true; }
+
+// Sees to it that `peer` knows what we are in, so that two who wait for each other in different operations find out.
+void CollectiveOperation::wait_for(Rank peer) {
+  if (setup_.plan->meets_everybody() || heard_by_[setup_.plan->index_of_peer(peer)]) return;
+  heard_by(peer);
+  service_.endpoint().send(setup_.group.node(peer), fabric::MessageType::collective_hello,
+                           stretto::bytes_of(HelloHeader{setup_.identity}), {});
 }
 
 void CollectiveOperation::start_receive(std::uint32_t step) {
@@ -286,7 +318,10 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
   const ByteSpan destination = bytes_of(what.destination());
   if (destination.size() <= eager_bytes) {
     const auto parked = parked_data_.find(step);
-    if (parked == parked_data_.end()) return;
+    if (parked == parked_data_.end()) {
+      wait_for(what.peer);
+      return;
+    }
     if (!destination.empty()) std::memcpy(destination.data(), parked->second.data(), destination.size());
     complete_step(step);
     return;
@@ -299,7 +334,7 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
     try {
       staging = offset = static_cast<std::int64_t>(segment.allocate(destination.size()));
     } catch (const Error&) {
-      fail(cause_of_current_exception("a collective"), true);
+      fail(cause_of_current_exception("a collective"), Tell::everybody);
       return;
     }
   }
@@ -308,16 +343,25 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
   const ReadyHeader ready{setup_.identity, what.tag, 0, static_cast<std::uint64_t>(offset), name, destination.size()};
   service_.endpoint().send(setup_.group.node(what.peer), fabric::MessageType::collective_ready,
                            stretto::bytes_of(ready), {});
+  heard_by(what.peer);
 }
 
+void CollectiveOperation::require_member(NodeId from) const {
+  if (setup_.group.contains(from)) return;
+  throw Error(ErrorCode::bad_input,
+              "node " + std::to_string(from) + " speaks in " + describe() + ", of whose group it is no member");
+}
+
+// Whether a message is of this operation; those that are not end it.
 bool CollectiveOperation::accepts(NodeId from, const Identity& theirs) {
+  require_member(from);
   if (over_) return false;
-  if (theirs.digest == setup_.identity.digest && setup_.group.contains(from)) return true;
+  if (theirs.digest == setup_.identity.digest) return true;
   fail(std::make_shared<const Error>(
            ErrorCode::mismatch,
            describe() + " does not match what node " + std::to_string(from) +
                " calls as the same collective: operation, count, type, operator, root, algorithm or order differ"),
-       true);
+       Tell::everybody);
   return false;
 }
 
@@ -326,11 +370,12 @@ void CollectiveOperation::on_data(NodeId from, const DataHeader& header, ConstBy
   if (!accepts(from, header.identity)) return;
   const std::uint32_t step = setup_.plan->receive_step(setup_.group.rank_of(from), header.tag);
   const ByteSpan destination = step == Plan::none ? ByteSpan() : bytes_of(step_at(step).destination());
-  if (step == Plan::none || destination.size() != payload.size() || parked_data_.contains(step)) {
+  if (step == Plan::none || destination.size() != payload.size() || payload.size() > eager_bytes ||
+      states_[step] == StepState::complete || parked_data_.contains(step)) {
     throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " sends data that " + describe() +
                                           " has no place for");
   }
-  if (!started_[step]) {
+  if (states_[step] == StepState::waiting) {
     parked_data_.emplace(step, std::vector<std::byte>(payload.begin(), payload.end()));
     return;
   }
@@ -349,7 +394,7 @@ void CollectiveOperation::on_ready(NodeId from, const ReadyHeader& header) {
                                           " does not send");
   }
   parked_ready_.emplace(step, header);
-  if (started_[step]) send_when_ready(step, header);
+  if (states_[step] == StepState::started) send_when_ready(step, header);
 }
 
 void CollectiveOperation::send_when_ready(std::uint32_t step, const ReadyHeader& ready) {
@@ -374,9 +419,10 @@ void CollectiveOperation::do_piece_of_sending() {
   if (!sendings_.empty()) take_turn_later();
 }
 
-void CollectiveOperation::on_piece(std::uint32_t step) {
+void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
   const Entry entry(*this);
   const auto found = landings_.find(step);
+  if (setup_.group.node(step_at(step).peer) != from) return;  // not its to fill
   if (over_ || found == landings_.end() || --found->second.pieces > 0) return;
   const Landing landing = found->second;
   landings_.erase(found);
@@ -438,11 +484,21 @@ void CollectiveOperation::take_turn_later() {
   service_.endpoint().context().post(this);
 }
 
-void CollectiveOperation::fail(const Cause& cause, bool tell_others) {
+void CollectiveOperation::on_hello(NodeId from, const Identity& theirs) {
+  const Entry entry(*this);
+  accepts(from, theirs);
+}
+
+void CollectiveOperation::on_failure(NodeId from, const Cause& cause) {
+  require_member(from);
+  fail(cause, Tell::neighbours);
+}
+
+void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   const Entry entry(*this);
   if (over_) return;
   failure_ = cause;
-  if (tell_others) service_.tell_failure(*this, cause);
+  service_.tell_failure(*this, cause, tell);
   finish();
 }
 

@@ -22,8 +22,8 @@ class CollectiveService;
 
 /// One collective at one node, from the call to its event: walks a schedule, step by step, as messages come in.
 ///
-/// Owns itself; gone when its event has triggered and nothing of it is under way. After `launch` it is touched under
-/// the baton only.
+/// Lives in the arena, as waiters must. Owns itself; gone when its event has triggered and nothing of it is under way.
+/// After `launch` it is touched under the baton only.
 class CollectiveOperation final : public Waiter, public fabric::Item {
  public:
   struct Setup {
@@ -44,24 +44,32 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     };
     std::vector<Data> data;
     std::vector<std::pair<NodeId, ReadyHeader>> ready;
-    Cause failure;
+    std::vector<std::pair<NodeId, Identity>> hellos;
+    std::vector<std::pair<NodeId, Cause>> failures;
   };
+
+  /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
+  enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Begins when `precondition` has triggered.
   static void launch(CollectiveService& service, Setup setup, Event precondition);
+  // Only `launch` makes one.
+  CollectiveOperation(CollectiveService& service, Setup setup);
   ~CollectiveOperation();
 
   const Identity& identity() const noexcept { return setup_.identity; }
   const Group& group() const noexcept { return setup_.group; }
+  const Plan& plan() const noexcept { return *setup_.plan; }
 
   // What the service tells it. After each of these calls it may be gone.
 
   void begin(Early early);
   void on_data(NodeId from, const DataHeader& header, ConstByteSpan payload);
   void on_ready(NodeId from, const ReadyHeader& header);
-  void on_piece(std::uint32_t step);
-  /// `tell_others` when they cannot know by themselves.
-  void fail(const Cause& cause, bool tell_others);
+  void on_piece(NodeId from, std::uint32_t step);
+  void on_hello(NodeId from, const Identity& theirs);
+  void on_failure(NodeId from, const Cause& cause);
+  void fail(const Cause& cause, Tell tell);
 
  private:
   // Data larger than this are sent only when the receiver is ready, straight into its segment.
@@ -93,7 +101,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   struct CombineTask;
   struct PutDone;
 
-  CollectiveOperation(CollectiveService& service, Setup setup);
+  enum class StepState : std::uint8_t { waiting, started, complete };
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
@@ -105,12 +113,16 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void complete_step(std::uint32_t step);
   void start_send(std::uint32_t step);
   void start_receive(std::uint32_t step);
+  void wait_for(Rank peer);
+  void heard_by(Rank peer);
   void send_when_ready(std::uint32_t step, const ReadyHeader& ready);
   void do_piece_of_combine();
   void do_piece_of_sending();
   void combined(std::uint32_t step);
   void hand_to_task();
   void take_turn_later();
+  void take(Early early);
+  void require_member(NodeId from) const;
   bool accepts(NodeId from, const Identity& theirs);
   void finish();
 
@@ -122,7 +134,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Setup setup_;
   Cause failure_;
   std::vector<std::uint32_t> missing_;   // by step: dependencies that are not complete yet
-  std::vector<bool> started_;            // by step
+  std::vector<StepState> states_;        // by step
+  std::vector<bool> heard_by_;           // by peer of the plan: whether it was sent our identity
   std::vector<std::uint32_t> runnable_;  // steps whose dependencies are complete
   std::size_t steps_left_ = 0;
   std::deque<Combine> combines_;

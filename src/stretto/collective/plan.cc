@@ -8,7 +8,10 @@
 namespace stretto {
 
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
-    : schedule_(schedule::materialize(algorithm, shape, me)), algorithm_(algorithm.name()) {
+    : schedule_(schedule::materialize(algorithm, shape, me)),
+      algorithm_(algorithm.name()),
+      // All send as far as each other in a round, and before they receive.
+      meets_everybody_(algorithm.rotation_symmetric(shape)) {
   for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
     const schedule::Step& each = schedule_.steps[step];
     if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});
@@ -18,7 +21,10 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
     std::sort(list->begin(), list->end(), [](const Reference& a, const Reference& b) {
       return std::tie(a.peer, a.tag) < std::tie(b.peer, b.tag);
     });
+    for (const Reference& reference : *list) peers_.push_back(reference.peer);
   }
+  std::sort(peers_.begin(), peers_.end());
+  peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
 }
 
 std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {

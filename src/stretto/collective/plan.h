@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,15 @@ class Plan {
   Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
 
   const schedule::Schedule& schedule() const noexcept { return schedule_; }
+  /// With whom messages are exchanged, in order.
+  const std::vector<schedule::Rank>& peers() const noexcept { return peers_; }
+  /// The place of one of them in that list.
+  std::size_t index_of_peer(schedule::Rank peer) const noexcept {
+    return static_cast<std::size_t>(std::lower_bound(peers_.begin(), peers_.end(), peer) - peers_.begin());
+  }
+  /// Whether some member of any part of the group sends to the rest of it before it waits for the rest, so that those
+  /// who disagree hear of each other by the schedule's own messages.
+  bool meets_everybody() const noexcept { return meets_everybody_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   std::string_view algorithm() const noexcept { return algorithm_; }
 
@@ -37,6 +48,8 @@ class Plan {
   std::string_view algorithm_;
   std::vector<Reference> receives_;  // by peer and tag
   std::vector<Reference> sends_;
+  std::vector<schedule::Rank> peers_;
+  bool meets_everybody_;
 };
 
 /// Which algorithm serves `shape`, where the caller names none. The same on every rank.

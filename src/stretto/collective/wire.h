@@ -35,6 +35,11 @@ struct ReadyHeader {
   std::uint64_t bytes;
 };
 
+/// A member waits for a peer that has not heard of it yet. Were the two in different operations, both might wait.
+struct HelloHeader {
+  Identity identity;
+};
+
 /// A member's part has failed. The payload is the cause's text.
 struct FailedHeader {
   Identity identity;

@@ -23,7 +23,7 @@ using Everything = std::tuple<int, bool, Point, std::string, std::vector<double>
                               std::pair<std::string, std::uint8_t>, std::vector<std::pair<int, std::vector<char>>>>;
 
 Everything sample() {
-  return {7,    true, {1.5, -3}, "text", {1, 2, 3}, {"a", "", "ccc"}, {"pair", std::uint8_t{9}}, {{1, {'x'}}, {2, {}}}};
+  return {7, true, {1.5, -3}, "text", {1, 2, 3}, {"a", "", "ccc"}, {"pair", std::uint8_t{9}}, {{1, {'x'}}, {2, {}}}};
 }
 
 std::vector<std::byte> written(const Everything& value) {

@@ -128,6 +128,7 @@ void BarrierService::count(State& state, Event event, std::uint32_t arrivals, co
     fail(event.slot(), state, cause);
     return;
   }
+  if (arrivals == 0) return;
   if (event.generation() < state.phase || arrivals > state.arrivals - state.arrived[event.generation()]) {
     fail(event.slot(), state,
          std::make_shared<const Error>(ErrorCode::invalid_state,

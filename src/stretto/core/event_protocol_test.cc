@@ -49,9 +49,8 @@ class Network {
   }
 
   void complete_barrier(Event event, const Cause& cause) {
-    run(event.owner(), [&](EventInstructions& out) {
-      nodes_[event.owner()]->protocol.complete_barrier(event, cause, out);
-    });
+    run(event.owner(),
+        [&](EventInstructions& out) { nodes_[event.owner()]->protocol.complete_barrier(event, cause, out); });
   }
 
   // What `dead` has on its way still arrives, or not.
@@ -64,9 +63,8 @@ class Network {
   // After it nothing arrives from there, as endpoints promise.
   void tell_of_death(NodeId told, NodeId dead) {
     std::erase_if(messages_, [&](const Message& message) { return message.to == told && message.from == dead; });
-    run(told, [&](EventInstructions& out) {
-      nodes_[told]->protocol.on_peer_lost(dead, a_cause(ErrorCode::peer_lost), out);
-    });
+    run(told,
+        [&](EventInstructions& out) { nodes_[told]->protocol.on_peer_lost(dead, a_cause(ErrorCode::peer_lost), out); });
   }
   bool alive(NodeId node) const { return nodes_[node]->alive; }
 
@@ -83,8 +81,7 @@ class Network {
     Member& node = *nodes_[message.to];
     run(message.to, [&](EventInstructions& out) {
       if (!message.is_trigger) {
-        const EventState state =
-            message.event.is_barrier() ? EventState::untriggered : node.table.query(message.event);
+        const EventState state = message.event.is_barrier() ? EventState::untriggered : node.table.query(message.event);
         node.protocol.on_subscribe(message.from, message.event, state != EventState::untriggered,
                                    state == EventState::poisoned ? node.table.cause_of(message.event) : nullptr, out);
       } else {
@@ -275,7 +272,8 @@ TEST(EventProtocol, PhasesOfABarrierMayBeObservedInAnyOrder) {
   network.observe(1, phase(3), third.probe.get());
   network.observe(0, phase(3), third_at_owner.probe.get());
   network.deliver_in_order();
-  for (std::uint32_t generation = 1; generation <= 3; ++generation) network.complete_barrier(phase(generation), nullptr);
+  for (std::uint32_t generation = 1; generation <= 3; ++generation)
+    network.complete_barrier(phase(generation), nullptr);
   network.deliver_in_order();
   EXPECT_EQ(third.probe->fired, 1);
   EXPECT_EQ(third_at_owner.probe->fired, 1);
@@ -388,7 +386,8 @@ class RandomJob {
     observe_at(static_cast<NodeId>(random_.below(nodes_)), events_[random_.below(events_.size())].event);
   }
   void observe_phase() {
-    observe_at(static_cast<NodeId>(random_.below(nodes_)), phase(static_cast<std::uint32_t>(1 + random_.below(phases_ + 2))));
+    observe_at(static_cast<NodeId>(random_.below(nodes_)),
+               phase(static_cast<std::uint32_t>(1 + random_.below(phases_ + 2))));
   }
   void observe_at(NodeId at, Event event) {
     if (!network_.alive(at)) return;
@@ -416,7 +415,8 @@ class RandomJob {
     }
     for (const Known& known : events_) {
       if (network_.sent(known.event) > 2 * nodes_ - 2) {
-        return std::to_string(network_.sent(known.event)) + " messages for an event of " + std::to_string(nodes_) + " nodes";
+        return std::to_string(network_.sent(known.event)) + " messages for an event of " + std::to_string(nodes_) +
+               " nodes";
       }
     }
     return {};

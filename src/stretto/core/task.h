@@ -114,8 +114,11 @@ class Promise<void> : public PromiseBase {
 /// A coroutine that computes a T: what a task's function may return, and what such a coroutine may `co_await`.
 ///
 /// Lazy: runs when spawned or awaited. Inside, `co_await` takes events, futures and further tasks; each resumes on the
-/// task's own processor. Owns its frame. Arguments are stored by value; do not pass references to what may be gone, nor
-/// (a fault of GCC 12) aggregates without constructors in an expression with `co_await`.
+/// task's own processor. Owns its frame. Arguments are stored by value; do not pass references to what may be gone.
+///
+/// A fault of GCC 12: it destroys twice what is built inside of an expression with `co_await`, if that is an aggregate
+/// or a closure that captures something with a destructor. Spawn first, then await:
+/// `const Event done = node.spawn([text] { ... }); co_await done;`
 template <class T>
 class [[nodiscard]] Task {
  public:

@@ -1,5 +1,3 @@
-#include "stretto/core/task_record.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "stretto/core/processor.h"
+#include "stretto/core/task_record.h"
 #include "stretto/core/test_support.h"
 
 namespace stretto {

@@ -234,16 +234,17 @@ void ThreadEngine::disarm_fabric(Seat& seat) {
   if (!seat.service && service_in_deep_sleep_.exchange(false)) ring(*seats_.back());
 }
 
-// How long a sleeper sleeps at most, in milliseconds; -1 for ever.
-int ThreadEngine::patience(const Seat& seat) const noexcept {
-  return seat.service && !polled_.empty() && quiet_ticks_ < quiet_ticks_before_deep_sleep ? tick_milliseconds : -1;
+// How long a sleeper sleeps at most, in milliseconds; -1 for ever. The service thread has nothing to look after while it
+// watches the fabric itself.
+int ThreadEngine::patience(const Seat& seat, bool armed) const noexcept {
+  const bool looks_after = seat.service && !armed && !polled_.empty();
+  return looks_after && quiet_ticks_ < quiet_ticks_before_deep_sleep ? tick_milliseconds : -1;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
-  if (seat.service && !polled_.empty()) {
-    const Seat* const watcher = watcher_.load();
-    quiet_ticks_ = watcher != nullptr && watcher != &seat ? quiet_ticks_ + 1 : 0;
-    if (patience(seat) < 0) {
+  if (seat.service && !armed && !polled_.empty()) {
+    quiet_ticks_ = watcher_.load() != nullptr ? quiet_ticks_ + 1 : 0;
+    if (patience(seat, armed) < 0) {
       service_in_deep_sleep_.store(true);
       if (watcher_.load() == nullptr) return 0;  // the watcher woke up before it could see that it must wake us
     }
@@ -252,7 +253,7 @@ int ThreadEngine::doze(Seat& seat, bool armed) {
   if (armed) {
     for (const fabric::Endpoint* const endpoint : polled_) descriptors.push_back({endpoint->descriptor(), POLLIN, 0});
   }
-  const int ready = poll(descriptors.data(), descriptors.size(), patience(seat));
+  const int ready = poll(descriptors.data(), descriptors.size(), patience(seat, armed));
   if ((descriptors[0].revents & POLLIN) != 0) {
     std::uint64_t rings = 0;
     [[maybe_unused]] const auto got = read(seat.bell, &rings, sizeof rings);

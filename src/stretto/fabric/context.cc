@@ -15,16 +15,20 @@ class ServeList {
 
   void add(Context& context) { waiting_.push_back(&context); }
 
-  // Serves `first` and everything that posts of its items added.
+  /// Serves `first`, and then everything that was posted to meanwhile.
   void run(Context& first) noexcept {
     active_ = true;
-    serve_one(first);
-    // Index, not iterator: serving adds to the list.
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      if (waiting_[i] != nullptr) serve_one(*waiting_[i]);
-    }
-    waiting_.clear();
-    active_ = false;
+    if (first.try_lock()) drain_and_unlock(first);
+    serve_waiting();
+  }
+
+  /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
+  bool poll(Context& context) noexcept {
+    active_ = true;
+    const bool polled = context.poll_ != nullptr && context.poll_(context.poll_argument_);
+    drain_and_unlock(context);
+    serve_waiting();
+    return polled;
   }
 
   void enter(Context& context, void (*function)(void*), void* argument) {
@@ -33,19 +37,19 @@ class ServeList {
     try {
       function(argument);
     } catch (...) {
-      context.unlock();
-      run(context);
+      drain_and_unlock(context);
+      serve_waiting();
       throw;
     }
-    context.unlock();
-    run(context);
+    drain_and_unlock(context);
+    serve_waiting();
   }
 
  private:
-  void serve_one(Context& context) noexcept {
-    // After the last look nobody may be left with work and no server: see the loop's condition.
-    do {
-      if (!context.try_lock()) return;  // its holder looks again after letting go
+  // REQUIRES: this thread holds the baton. Afterwards nobody is left with work and no server: who finds the baton taken
+  // leaves it to its holder, who therefore looks again after letting go.
+  void drain_and_unlock(Context& context) noexcept {
+    for (;;) {
       const bool finished = context.drain(context.overflow_ == nullptr ? std::numeric_limits<std::uint32_t>::max()
                                                                        : Context::budget_of_passing_thread);
       context.unlock();
@@ -55,7 +59,17 @@ class ServeList {
         context.overflow_->hand_over(context);
         return;
       }
-    } while (context.has_work());
+      if (!context.has_work() || !context.try_lock()) return;
+    }
+  }
+
+  void serve_waiting() noexcept {
+    // Index, not iterator: serving adds to the list.
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_[i] != nullptr && waiting_[i]->try_lock()) drain_and_unlock(*waiting_[i]);
+    }
+    waiting_.clear();
+    active_ = false;
   }
 
   std::vector<Context*> waiting_;
@@ -84,10 +98,7 @@ void Context::post(Item* item) noexcept {
 bool Context::serve() noexcept {
   if (serve_list.active() || !try_lock()) return false;
   const bool had_work = has_work();
-  const bool polled = poll_ != nullptr && poll_(poll_argument_);
-  unlock();
-  serve_list.run(*this);
-  return had_work || polled;
+  return serve_list.poll(*this) || had_work;
 }
 
 void Context::enter(void (*function)(void*), void* argument) { serve_list.enter(*this, function, argument); }

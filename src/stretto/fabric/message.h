@@ -22,6 +22,7 @@ enum class MessageType : std::uint8_t {
   collective_data,
   collective_ready,
   collective_failed,
+  collective_hello,
   test = 62,
   test_reply = 63,
 };

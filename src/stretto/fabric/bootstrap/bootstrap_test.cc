@@ -336,7 +336,7 @@ TEST(Joining, AnnouncedRanksThatCannotBeReachedAreFatal) {
   }
 }
 
-TEST(Endpoint, IsReadAndWritten) {
+TEST(HostPort, IsReadAndWritten) {
   EXPECT_EQ(parse_endpoint("alpha:80").host, "alpha");
   EXPECT_EQ(parse_endpoint("[::1]:80").host, "::1");
   EXPECT_EQ(parse_endpoint("[::1]:80").text(), "[::1]:80");
@@ -346,7 +346,7 @@ TEST(Endpoint, IsReadAndWritten) {
   }
 }
 
-TEST(Endpoint, ListensWhereItIsToldOnly) {
+TEST(HostPort, ListensWhereItIsToldOnly) {
   const Listener listener = listen_on("127.0.0.1");
   EXPECT_EQ(listener.endpoint.host, "127.0.0.1");
   EXPECT_TRUE(connect_to(listener.endpoint));

@@ -40,7 +40,7 @@ bool is_wildcard(const sockaddr* address) {
   return address->sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
 }
 
-Endpoint local_endpoint(int descriptor) {
+HostPort local_endpoint(int descriptor) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) throw_io("getsockname");
@@ -69,11 +69,11 @@ void throw_io(const std::string& what) {
   throw Error(ErrorCode::io, what + ": " + std::generic_category().message(errno));
 }
 
-std::string Endpoint::text() const {
+std::string HostPort::text() const {
   return host.find(':') == std::string::npos ? host + ":" + port : "[" + host + "]:" + port;
 }
 
-Endpoint parse_endpoint(std::string_view text) {
+HostPort parse_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon != std::string_view::npos) {
     std::string_view host = text.substr(0, colon);
@@ -101,7 +101,7 @@ bool wait_for(int descriptor, short events, std::chrono::milliseconds timeout) {
   }
 }
 
-Descriptor connect_to(const Endpoint& endpoint) {
+Descriptor connect_to(const HostPort& endpoint) {
   const AddressList addresses = resolve(endpoint.host, endpoint.port, 0);
   int failure = EADDRNOTAVAIL;
   for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {

@@ -15,7 +15,7 @@ inline constexpr std::chrono::seconds launcher_patience{60};
 [[noreturn]] void throw_io(const std::string& what);
 
 /// Where something listens: a name or numeric address, and a port. Written HOST:PORT or [IPv6]:PORT.
-struct Endpoint {
+struct HostPort {
   std::string host;
   std::string port;
 
@@ -23,15 +23,15 @@ struct Endpoint {
 };
 
 /// Error(bad_input) when `text` is not an endpoint.
-Endpoint parse_endpoint(std::string_view text);
+HostPort parse_endpoint(std::string_view text);
 
 /// A blocking, connected stream; tries each address of the name. Error(io) with the reason when none answers.
-Descriptor connect_to(const Endpoint& endpoint);
+Descriptor connect_to(const HostPort& endpoint);
 
 /// A listening, non-blocking socket and where it can be reached.
 struct Listener {
   Descriptor descriptor;
-  Endpoint endpoint;
+  HostPort endpoint;
 };
 
 /// Listens on a free port of the local address `host` (a name or a number). Error(invalid_argument) for a wildcard such

@@ -36,6 +36,12 @@ class ClusterFabric final : public Fabric {
   std::span<Endpoint* const> endpoints() override { return {&only_, 1}; }
   std::uint32_t size() const override { return endpoint_.size(); }
   std::string host_of(NodeId node) const override { return hosts_.at(node); }
+  std::vector<std::string> networks_to(NodeId node) override {
+    if (hosts_.at(node) == hosts_[endpoint_.self()]) return {"memory"};
+    std::vector<std::string> networks;
+    context_.enter([&] { networks = ucx_->networks(node); });
+    return networks;
+  }
 
   void close() override {
     if (std::exchange(closed_, true)) return;
@@ -79,6 +85,7 @@ class ClusterFabric final : public Fabric {
     bootstrap_->put(ucx_key, ucx->address());
     bootstrap_->fence();
     ucx->start(far, fetch(ucx_key));
+    ucx_ = ucx.get();
     endpoint_.add_transport(std::move(ucx), far);
   }
 
@@ -108,6 +115,7 @@ class ClusterFabric final : public Fabric {
   ClusterEndpoint endpoint_;
   Endpoint* only_ = &endpoint_;
   std::vector<std::string> hosts_;
+  cluster::UcxTransport* ucx_ = nullptr;  // the endpoint's; null where the job has one host
   bool closed_ = false;
 };
 

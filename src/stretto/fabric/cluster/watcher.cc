@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
+#include <cstring>
+#include <string>
 
 #include "stretto/base/error.h"
 
@@ -14,9 +15,8 @@ namespace stretto::fabric::cluster {
 namespace {
 
 [[noreturn]] void fail() {
-  throw Error(ErrorCode::out_of_resources,
-              "cannot watch one more descriptor: " + std::generic_category().message(errno) +
-                  "; raise the limit of open files (ulimit -n)");
+  throw Error(ErrorCode::out_of_resources, std::string("cannot watch one more descriptor: ") + std::strerror(errno) +
+                                               "; raise the limit of open files (ulimit -n)");
 }
 
 }  // namespace

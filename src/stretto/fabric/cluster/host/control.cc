@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "stretto/base/error.h"
@@ -19,7 +19,7 @@ namespace stretto::fabric::cluster {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorCode::out_of_resources, what + ": " + std::generic_category().message(errno));
+  throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(errno));
 }
 
 Descriptor make_memory(std::size_t bytes) {

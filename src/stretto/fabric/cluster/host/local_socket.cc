@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "stretto/base/error.h"
@@ -19,7 +18,7 @@ constexpr int backlog = 4096;
 constexpr std::size_t name_at = offsetof(sockaddr_un, sun_path) + 1;  // after the zero that says "abstract"
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorCode::out_of_resources, what + ": " + std::generic_category().message(errno));
+  throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(errno));
 }
 
 Descriptor make_socket() {

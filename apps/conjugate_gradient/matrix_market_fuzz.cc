@@ -1,13 +1,12 @@
 // Feeds arbitrary bytes to the Matrix Market reader: it must answer with a sound matrix or with Error(bad_input).
-// Apart from the build (see ../CMakeLists.txt) by hand, from the root of the repository:
-//   clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Iapps src/stretto/base/error.cc
-//     apps/conjugate_gradient/{fuzz/matrix_market_fuzz.cpp,line_reader.cc,matrix_market.cc,sparse_matrix.cc}
-//     -o matrix_market_fuzz && ./matrix_market_fuzz -max_total_time=60
+//   cmake --preset asan -DSTRETTO_FUZZERS=ON && ninja -C build/asan conjugate_gradient_matrix_market_fuzz
+//   build/asan/bin/conjugate_gradient_matrix_market_fuzz -max_total_time=60
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string>
 

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Prints the results of scripts/bench side by side: compare.py FILE.jsonl...
+
+Each table has a row for a question (ranks and bytes), a column for each rival, and the ratio of Stretto's time to that of
+the best MPI; below 1 Stretto is faster. Rivals that are missing and runs that failed are listed by name.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+NOT_MEASURED = "-"
+
+
+def read_rows(paths):
+    rows = []
+    for path in paths:
+        try:
+            lines = path.read_text().splitlines()
+        except OSError as error:
+            raise SystemExit(f"{path}: {error.strerror}; scripts/bench writes such files") from None
+        for number, line in enumerate(lines, 1):
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise SystemExit(f"{path}:{number}: not a JSON object: {error}") from None
+    return rows
+
+
+def of(rows, operation):
+    return [row for row in rows if row.get("operation") == operation]
+
+
+def in_units(seconds):
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def size_of(count):
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size and count % size == 0:
+            return f"{count // size} {unit}"
+    return f"{count} B"
+
+
+def column_of(row):
+    if row["rival"] != "stretto":
+        return row["rival"]
+    return "stretto " + row["fabric"].split(":")[0]
+
+
+def print_table(title, header, lines):
+    print(f"\n{title}\n")
+    table = [header, *lines]
+    widths = [max(len(line[i]) for line in table) for i in range(len(header))]
+    for number, line in enumerate(table):
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(line, widths)).rstrip())
+        if number == 0:
+            print("  " + "  ".join("-" * width for width in widths))
+
+
+def columns_of(rows):
+    """Stretto's first, the others in the order in which they were measured."""
+    names = list(dict.fromkeys(column_of(row) for row in rows))
+    return sorted(names, key=lambda name: not name.startswith("stretto"))
+
+
+def print_times(rows, field, title):
+    """A table of one field, a row for each (ranks, bytes)."""
+    columns = columns_of(rows)
+    ours = [name for name in columns if name.startswith("stretto")]
+    times = {(row["ranks"], row["bytes"], column_of(row)): row[field] for row in rows}
+    lines = []
+    for ranks, size in sorted({(row["ranks"], row["bytes"]) for row in rows}):
+        at = {name: times[ranks, size, name] for name in columns if (ranks, size, name) in times}
+        best = min((at[name] for name in at if name not in ours), default=None)
+        ratios = [f"{at[name] / best:.2f}" if name in at and best else NOT_MEASURED for name in ours]
+        cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
+        lines.append([str(ranks), size_of(size), *cells, *ratios])
+    print_table(title, ["ranks", "size", *columns, *(f"{name} / best MPI" for name in ours)], lines)
+
+
+def print_overlap(rows):
+    lines = [
+        [
+            column_of(row),
+            str(row["ranks"]),
+            size_of(row["bytes"]),
+            in_units(row["alone_seconds"]),
+            in_units(row["completion_seconds"]),
+            in_units(row["slowest_completion_seconds"]),
+            in_units(row["computation_seconds"]),
+            f"{row['completed_before_computation_ended']} of {row['iterations']}",
+        ]
+        for row in rows
+    ]
+    header = ["rival", "ranks", "size", "alone", "done after", "slowest", "computation", "done before its end"]
+    print_table("All-reduce issued before a computation that makes no calls and fills every worker", header, lines)
+
+
+def print_idle(rows):
+    lines = [
+        [column_of(row), str(row["ranks"]), in_units(row["seconds"]), in_units(row["cpu_seconds"]), f"{row['cores']:.1%}"]
+        for row in rows
+    ]
+    print_table("An idle job: all ranks wait", ["rival", "ranks", "waited", "cpu, all ranks", "of a core"], lines)
+
+
+def print_events(rows):
+    """What benchmarks/event measures; it has no rivals here."""
+    named = {"benchmark", "nodes", "unit", "median", "repetitions"}
+    lines = [
+        [
+            row["benchmark"],
+            str(row.get("nodes", NOT_MEASURED)),
+            ", ".join(f"{key} {value}" for key, value in row.items() if key not in named) or NOT_MEASURED,
+            f"{row['median']:.4g}",
+            row["unit"],
+        ]
+        for row in rows
+    ]
+    print_table("Events and tasks: Stretto alone, median", ["benchmark", "nodes", "with", "result", "unit"], lines)
+
+
+def print_notes(rows):
+    machines = {(row["model"], row["cores"]) for row in of(rows, "machine")}
+    for model, cores in sorted(machines):
+        loads = [row["load_average"] for row in of(rows, "machine")]
+        print(f"Machine: {model}, {cores} cores; load average at the start {', '.join(map(str, loads))}")
+    versions = {row["rival"]: " ".join(row["version"].split()) for row in rows if "version" in row}
+    for rival, version in versions.items():
+        print(f"  {rival}: {version}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Prints the results of scripts/bench side by side.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl")
+    rows = read_rows(parser.parse_args().files)
+    print_notes(rows)
+    if events := [row for row in rows if "benchmark" in row]:
+        print_events(events)
+    if allreduce := of(rows, "allreduce"):
+        print_times(allreduce, "median_seconds", "All-reduce of doubles: median over the calls of the slowest rank's time")
+        print_times(allreduce, "p99_seconds", "The same: 99th percentile")
+        print_times(allreduce, "back_to_back_seconds", "The same, without barriers in between: mean")
+    if overlap := of(rows, "allreduce_overlap"):
+        print_overlap(overlap)
+    if idle := of(rows, "idle"):
+        print_idle(idle)
+    for row in of(rows, "missing"):
+        print(f"\nMISSING: {row['rival']}: {row['reason']}")
+    for row in of(rows, "failed"):
+        print(f"\nFAILED: {row['rival']} on {row['fabric']} with {row['ranks']} ranks: {row['reason']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

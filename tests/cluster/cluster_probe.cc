@@ -1,0 +1,385 @@
+// What the tests of whole jobs run as the nodes: cluster_probe ACTION [ARGUMENT...]. Prints one line per thing seen; the
+// tests compare. Nothing here sleeps: nodes wait for events, signals and a FIFO only.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/collective/collective.h"
+#include "stretto/core/barrier_service.h"
+#include "stretto/core/node.h"
+#include "stretto/core/phase_barrier.h"
+#include "stretto/core/runtime.h"
+
+namespace {
+
+using namespace stretto;
+using Words = std::vector<std::uint64_t>;
+using Arguments = std::vector<std::string>;
+
+constexpr std::array<std::size_t, 6> word_counts = {1, 8, 128, 1024, 8192, 131'072};  // 8 B to 1 MiB
+
+// One write, so that lines of different processes never mix.
+void say(std::string line) {
+  line += '\n';
+  if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
+}
+void say(const Node& node, const std::string& text) { say("node " + std::to_string(node.id()) + " " + text); }
+
+void check(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error("wrong: " + what);
+}
+
+NodeId next_of(const Node& node) { return (node.id() + 1) % node.size(); }
+NodeId last_of(const Node& node) { return node.size() - 1; }
+
+/// What node `node` contributes, in a round of its own.
+Words words_of(NodeId node, std::size_t count, std::uint64_t round) {
+  Words words(count);
+  for (std::size_t i = 0; i < count; ++i) words[i] = (node + 1) * 1'000'003 + round * 101 + i;
+  return words;
+}
+
+Words sum_of_words(std::uint64_t nodes, std::size_t count, std::uint64_t round) {
+  Words words(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    words[i] = nodes * (nodes + 1) / 2 * 1'000'003 + nodes * (round * 101 + i);
+  }
+  return words;
+}
+
+template <class T>
+T broadcast_value(Node& node, T value, NodeId root) {
+  broadcast<T>(node, Group::all(node), std::span(&value, 1), root).wait();
+  return value;
+}
+
+ErrorCode code_of(Event event) {
+  try {
+    event.wait();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  throw std::runtime_error("wrong: an event that was poisoned triggered clean");
+}
+
+// Remote tasks.
+
+std::string describe(Node& node, std::string text, std::uint64_t number) {
+  return std::to_string(node.id()) + ":" + std::to_string(number) + ":" + text;
+}
+Task<std::uint64_t> visit_all(Node& node, std::uint32_t hops) {
+  if (hops == 0) co_return node.id();
+  const std::uint64_t beyond = co_await node.spawn_on<visit_all>(next_of(node), SpawnOptions(), hops - 1);
+  co_return beyond + node.id();
+}
+void refuse(Node&, std::string reason) { throw Error(ErrorCode::io, reason); }
+
+void check_remote_tasks(Node& node) {
+  for (NodeId peer = 0; peer < node.size(); ++peer) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{20'000}, std::size_t{1} << 20U}) {
+      const std::string text(bytes, static_cast<char>('a' + node.id() % 26));
+      const Future<std::string> answer = node.spawn_on<describe>(peer, SpawnOptions(), text, std::uint64_t{7});
+      check(answer.get() == std::to_string(peer) + ":7:" + text, "the answer of a remote task");
+    }
+    const Event refused = node.spawn_on<refuse>(peer, SpawnOptions(), std::string("no"));
+    check(code_of(refused) == ErrorCode::io, "the cause of a remote task's failure");
+  }
+  const std::uint64_t size = node.size();
+  const std::uint64_t visited = node.spawn_on<visit_all>(next_of(node), SpawnOptions(), node.size() - 1).get();
+  check(visited == size * (size - 1) / 2, "a chain of remote tasks over all nodes");
+}
+
+// Events.
+
+void check_events(Node& node) {
+  const Group all = Group::all(node);
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    const std::array<UserEvent, 2> mine = {node.create_user_event(), node.create_user_event()};
+    std::vector<UserEvent> events(mine.size() * node.size());
+    allgather<UserEvent>(node, all, mine, events).wait();
+    const std::size_t next = mine.size() * next_of(node);
+    node.trigger(events[next]);
+    events[next + 1].poison(Error(ErrorCode::io, "on purpose"));
+    for (NodeId owner = 0; owner < node.size(); ++owner) {
+      events[mine.size() * owner].wait();
+      check(code_of(events[mine.size() * owner + 1]) == ErrorCode::io, "the cause of a poisoned event");
+    }
+  }
+}
+
+// Phase barriers: node 0 counts what happened before the arrivals.
+
+std::atomic<std::uint64_t> counted{0};
+void count_one(Node&) { counted.fetch_add(1); }
+std::uint64_t count_so_far(Node&) { return counted.load(); }
+
+PhaseBarrier barrier_of_all(Node& node) {
+  PhaseBarrier phase;
+  if (node.id() == 0) {
+    const Group all = Group::all(node);
+    phase = node.barriers().create(node.size(), all.nodes());
+  }
+  return broadcast_value(node, phase, 0);
+}
+
+void check_phase_barriers(Node& node) {
+  PhaseBarrier phase = barrier_of_all(node);
+  for (std::uint64_t round = 1; round <= 10; ++round, phase = phase.next()) {
+    const Event done = node.spawn_on<count_one>(0, SpawnOptions());
+    node.barriers().arrive(phase, 1, done);
+    phase.event().wait();
+    // This node has not arrived at the next phase, the others may have.
+    const std::uint64_t so_far = node.spawn_on<count_so_far>(0, SpawnOptions()).get();
+    check(so_far >= round * node.size() && so_far < (round + 1) * node.size(), "what a phase waited for");
+  }
+}
+
+// Collectives.
+
+struct Affine {  // x -> a x + b, which do not commute
+  std::uint64_t a, b;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+struct Compose {
+  Affine operator()(const Affine& f, const Affine& g) const { return {f.a * g.a, f.a * g.b + f.b}; }
+};
+
+void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
+  const auto root = static_cast<Rank>(round % group.size());
+  const Rank rank = group.rank_of(node.id());
+  const Words mine = words_of(rank, count, round);
+  const Words sums = sum_of_words(group.size(), count, round);
+  const std::string where = " of " + std::to_string(count) + " words";
+
+  Words data = rank == root ? mine : Words(count);
+  broadcast<std::uint64_t>(node, group, data, root).wait();
+  check(data == words_of(root, count, round), "a broadcast" + where);
+
+  Words at_root(rank == root ? count : 0);
+  reduce<std::uint64_t>(node, group, mine, at_root, sum, root).wait();
+  check(rank != root || at_root == sums, "a reduce" + where);
+
+  Words everywhere(count);
+  allreduce<std::uint64_t>(node, group, mine, everywhere, sum).wait();
+  check(everywhere == sums, "an all-reduce" + where);
+
+  Words gathered(count * group.size());
+  allgather<std::uint64_t>(node, group, mine, gathered).wait();
+  for (Rank from = 0; from < group.size(); ++from) {
+    const Words theirs = words_of(from, count, round);
+    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(count * from)),
+          "an all-gather" + where);
+  }
+  barrier(node, group).wait();
+}
+
+void check_order_of_operands(Node& node) {
+  const auto affine = [](std::uint64_t n) { return Affine{2 * n + 3, n + 5}; };
+  Affine expected = affine(0);
+  for (NodeId peer = 1; peer < node.size(); ++peer) expected = Compose()(expected, affine(peer));
+  check(allreduce(node, Group::all(node), affine(node.id()), Compose()).get() == expected, "the order of operands");
+}
+
+void check_groups(Node& node) {
+  std::vector<NodeId> even;
+  for (NodeId peer = 0; peer < node.size(); peer += 2) even.insert(even.begin(), peer);
+  const Group group(even);
+  if (!group.contains(node.id())) return;
+  for (const std::size_t count : word_counts) check_collectives(node, group, count, count);
+}
+
+void check_deferred_collectives(Node& node) {
+  constexpr std::size_t count = 1000;
+  const Group all = Group::all(node);
+  const UserEvent go = node.create_user_event();
+  const Words mine = words_of(node.id(), count, 0);
+  Words sums(count);
+  Words gathered(count * node.size());
+  const Event reduced = allreduce<std::uint64_t>(node, all, mine, sums, sum, CollectiveOptions().after(go));
+  const Event joined = allgather<std::uint64_t>(node, all, sums, gathered, CollectiveOptions().after(reduced));
+  const Event met = barrier(node, all, CollectiveOptions().after(joined));
+  std::vector<Future<std::uint64_t>> many;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    many.push_back(allreduce(node, all, i * node.id(), maximum, CollectiveOptions().after(met).key(i)));
+  }
+  check(!met.has_triggered(), "a collective ran before its precondition");
+  node.trigger(go);
+  for (std::uint64_t i = 0; i < many.size(); ++i) check(many[i].get() == i * last_of(node), "a deferred all-reduce");
+  check(sums == sum_of_words(node.size(), count, 0), "a deferred all-reduce of words");
+  for (std::size_t i = 0; i < gathered.size(); ++i) check(gathered[i] == sums[i % count], "a deferred all-gather");
+}
+
+// One node's failed precondition fails the collective everywhere, and harms no other.
+void check_poisoned_collectives(Node& node) {
+  const Group all = Group::all(node);
+  const UserEvent ready = node.create_user_event();
+  const Event done = barrier(node, all, CollectiveOptions().after(ready));
+  if (node.id() == last_of(node)) {
+    node.poison(ready, Error(ErrorCode::io, "on purpose"));
+  } else {
+    node.trigger(ready);
+  }
+  check(code_of(done) == ErrorCode::io, "the cause of a poisoned collective");
+  barrier(node, all).wait();
+}
+
+void check_everything(Node& node) {
+  check_remote_tasks(node);
+  check_events(node);
+  check_phase_barriers(node);
+  std::uint64_t round = 0;
+  for (const std::size_t count : word_counts) check_collectives(node, Group::all(node), count, round++);
+  check_order_of_operands(node);
+  check_groups(node);
+  check_deferred_collectives(node);
+  check_poisoned_collectives(node);
+  say(node, "of " + std::to_string(node.size()) + " OK");
+}
+
+// Deaths: what each node does until the victim kills itself in the middle of it.
+
+[[noreturn]] void kill_myself() {
+  std::raise(SIGKILL);
+  std::abort();
+}
+void kill_here(Node&) { kill_myself(); }
+
+void die_in_allreduce(Node& node, NodeId victim, std::size_t count) {
+  const Words mine = words_of(node.id(), count, 0);
+  Words sums(count);
+  for (int round = 0;; ++round) {
+    const Event done = allreduce<std::uint64_t>(node, Group::all(node), mine, sums, sum);
+    if (node.id() == victim && round == 3) kill_myself();
+    done.wait();
+  }
+}
+void die_in_small_allreduce(Node& node, NodeId victim) { die_in_allreduce(node, victim, 1); }
+void die_in_large_allreduce(Node& node, NodeId victim) { die_in_allreduce(node, victim, word_counts.back()); }
+
+void die_in_phase_barrier(Node& node, NodeId victim) {
+  PhaseBarrier phase = barrier_of_all(node);
+  for (int round = 0;; ++round, phase = phase.next()) {
+    if (node.id() == victim && round == 3) kill_myself();
+    node.barriers().arrive(phase);
+    phase.event().wait();
+  }
+}
+
+void die_owning_an_event(Node& node, NodeId victim) {
+  const Event event = broadcast_value(node, node.id() == victim ? node.create_user_event() : UserEvent(), victim);
+  const Event after = node.spawn([] {}, SpawnOptions().after(event));  // makes us known to the owner
+  barrier(node, Group::all(node)).wait();
+  if (node.id() == victim) kill_myself();
+  check(code_of(after) == ErrorCode::peer_lost, "the cause of a lost event's task");
+  event.wait();
+}
+
+void die_in_remote_task(Node& node, NodeId victim) {
+  barrier(node, Group::all(node)).wait();
+  if (node.id() == victim) {
+    node.create_user_event().wait();
+  } else {
+    node.spawn_on<kill_here>(victim, SpawnOptions()).wait();
+  }
+}
+
+void die(Node& node, const Arguments& arguments) {
+  static const std::map<std::string, std::function<void(Node&, NodeId)>> places = {
+      {"small-allreduce", die_in_small_allreduce}, {"large-allreduce", die_in_large_allreduce},
+      {"phase-barrier", die_in_phase_barrier},     {"event", die_owning_an_event},
+      {"remote-task", die_in_remote_task},
+  };
+  try {
+    places.at(arguments.at(1))(node, static_cast<NodeId>(std::stoul(arguments.at(0))));
+  } catch (const Error& error) {
+    say(node, name_of(error.code()).data());
+  }
+}
+
+// Everything else that a job may meet.
+
+void fail(Node& node, const Arguments& arguments) {
+  barrier(node, Group::all(node)).wait();
+  if (node.id() == std::stoul(arguments.at(0))) throw std::runtime_error("the well is dry");
+  for (;;) barrier(node, Group::all(node)).wait();
+}
+
+void stop(Node& node, const Arguments& arguments) {
+  barrier(node, Group::all(node)).wait();
+  say(node, "pid " + std::to_string(getpid()));
+  if (node.id() == std::stoul(arguments.at(0))) std::raise(SIGSTOP);
+  check_collectives(node, Group::all(node), 1024, 0);
+  say(node, "OK");
+}
+
+void idle(Node& node, const Arguments& arguments) {
+  const UserEvent poke = broadcast_value(node, node.id() == 0 ? node.create_user_event() : UserEvent(), 0);
+  barrier(node, Group::all(node)).wait();
+  std::thread reader;
+  if (node.id() == 0) {
+    reader = std::thread([&] {
+      const int fifo = open(arguments.at(0).c_str(), O_RDONLY | O_CLOEXEC);  // waits for who opens it for writing
+      close(fifo);
+      node.trigger(poke);
+    });
+  }
+  say(node, "pid " + std::to_string(getpid()));
+  poke.wait();
+  if (reader.joinable()) reader.join();
+  say(node, "woke");
+}
+
+/// Uses every pair of nodes, then says what carried it.
+int networks() {
+  try {
+    Runtime runtime(RuntimeOptions::from_environment());
+    runtime.run([&runtime](Node& node) {
+      check_everything(node);
+      for (NodeId peer = 0; peer < node.size(); ++peer) {
+        if (peer == node.id()) continue;
+        std::string names;
+        for (const std::string& name : runtime.fabric().networks_to(peer)) names += " " + name;
+        say(node, "to " + std::to_string(peer) + ":" + names);
+      }
+    });
+    return 0;
+  } catch (const std::exception& error) {
+    return detail::report_failure(error);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static const std::map<std::string, std::function<void(Node&, const Arguments&)>> actions = {
+      {"everything", [](Node& node, const Arguments&) { check_everything(node); }},
+      {"die", die},
+      {"fail", fail},
+      {"stop", stop},
+      {"idle", idle},
+  };
+  const Arguments words(argv + 1, argv + argc);
+  const std::string action = words.empty() ? "" : words.front();
+  if (action == "networks") return networks();
+  const auto found = actions.find(action);
+  if (found == actions.end()) {
+    std::fprintf(stderr, "usage: cluster_probe ACTION [ARGUMENT...]; there is no action \"%s\"\n", action.c_str());
+    return 2;
+  }
+  const Arguments arguments(words.begin() + 1, words.end());
+  return run(argc, argv, [&](Node& node) { found->second(node, arguments); });
+}

@@ -1,0 +1,319 @@
+"""Whole jobs: the runtime on real processes, over shared memory and over UCX.
+
+Called as: cluster_test.py STRETTO CLUSTER_PROBE [unittest arguments]. Nothing sleeps for a time: whoever waits, waits for
+a pipe, a process, or a state of one; ctest's time limit is the only one.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+STRETTO = PROBE = ""
+FORGIVE_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # in sanitized builds: of the PMIx library, not ours
+OVER_TCP = {"UCX_TLS": "tcp"}
+
+
+def environment(**more):
+    """Ours without what announces a job or chooses a network, so that the tests may run inside of a job."""
+    announcing = ("STRETTO_", "PMI", "OMPI_", "SLURM_", "UCX_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(announcing)}
+    return {**kept, **more}
+
+
+def call(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, env=environment(**more), stdin=subprocess.DEVNULL)
+
+
+def run(count, *arguments, options=(), **more):
+    return call([STRETTO, "run", "-n", str(count), *options, PROBE, *arguments], **more)
+
+
+def all_ok(count):
+    return sorted(f"node {node} of {count} OK" for node in range(count))
+
+
+class Job(unittest.TestCase):
+    def check(self, count, **more):
+        result = run(count, "everything", **more)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(sorted(result.stdout.splitlines()), all_ok(count), result)
+        self.assertEqual(result.stderr, "")
+
+    def test_small_jobs(self):
+        for count in (1, 2, 3, 4, 7):
+            self.check(count)
+
+    def test_many_more_nodes_than_cores(self):
+        self.check(16)
+
+    def test_one_worker_thread_is_enough(self):
+        self.check(3, STRETTO_WORKERS="1")
+
+    def test_more_worker_threads_than_cores(self):
+        self.check(2, STRETTO_WORKERS="5")
+
+    def test_a_program_without_a_launcher_is_a_job_of_one(self):
+        result = call([PROBE, "everything"])
+        self.assertEqual((result.returncode, result.stdout), (0, "node 0 of 1 OK\n"), result)
+
+
+class Death(unittest.TestCase):
+    def check(self, place):
+        for count, victim in ((2, 1), (4, 0), (5, 2)):
+            result = run(count, "die", str(victim), place, options=["--keep-going"])
+            self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
+            survivors = [f"node {node} peer_lost" for node in range(count) if node != victim]
+            self.assertEqual(sorted(result.stdout.splitlines()), survivors, result)
+            line = f"stretto run: rank {victim} on host {os.uname().nodename} was killed by signal 9 (Killed)"
+            self.assertEqual(result.stderr.splitlines(), [line], result)
+
+    def test_in_a_small_allreduce(self):
+        self.check("small-allreduce")
+
+    def test_in_a_large_allreduce(self):
+        self.check("large-allreduce")
+
+    def test_in_a_phase_barrier(self):
+        self.check("phase-barrier")
+
+    def test_of_an_events_owner(self):
+        self.check("event")
+
+    def test_in_a_remote_task(self):
+        self.check("remote-task")
+
+
+class Failure(unittest.TestCase):
+    def test_a_main_that_throws_fails_the_job(self):
+        for failing in (0, 1, 2):
+            result = run(3, "fail", str(failing), options=["--tag"])
+            self.assertEqual(result.returncode, 1, result)
+            lines = result.stderr.splitlines()
+            told = [line for line in lines if "the well is dry" in line]
+            self.assertEqual(len(told), 1, result)
+            self.assertTrue(told[0].startswith(f"[{failing}] stretto: "), result)
+            reason = f"stretto run: rank {failing} on host {os.uname().nodename} exited with code 1"
+            self.assertIn(reason, lines)
+
+    def test_another_fabric_under_the_launcher_is_refused(self):
+        for fabric in ("local:2", "sim:2"):
+            result = run(2, "everything", STRETTO_FABRIC=fabric)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertIn(f"STRETTO_FABRIC={fabric}", result.stderr)
+
+    def test_another_fabric_that_only_the_ranks_have_is_refused_too(self):
+        command = [STRETTO, "run", "-n", "2", "env", "STRETTO_FABRIC=local:4", PROBE, "everything"]
+        result = call(command)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+        self.assertIn("STRETTO_FABRIC is local:4", result.stderr)
+        self.assertIn("unset STRETTO_FABRIC", result.stderr)
+
+
+class Processes(unittest.TestCase):
+    """For tests that look at the processes of a running job."""
+
+    def start(self, count, *arguments):
+        process = subprocess.Popen([STRETTO, "run", "-n", str(count), PROBE, *arguments], stdout=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, text=True, env=environment())
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def process_ids(self, process, count):
+        lines = [process.stdout.readline().split() for _ in range(count)]
+        self.assertEqual(sorted(int(line[1]) for line in lines), list(range(count)), lines)
+        self.assertEqual({line[2] for line in lines}, {"pid"}, lines)
+        return {int(line[1]): int(line[3]) for line in lines}
+
+    def look_at(self, process_id):
+        """Each thread's state, and how often it gave up a core: equal in two looks if it did not run between them."""
+        threads = {}
+        for thread in os.listdir(f"/proc/{process_id}/task"):
+            with open(f"/proc/{process_id}/task/{thread}/status") as file:
+                fields = dict(line.split(":", 1) for line in file.read().splitlines())
+            switches = tuple(int(fields[f"{kind}_ctxt_switches"]) for kind in ("voluntary", "nonvoluntary"))
+            threads[thread] = (fields["State"].split()[0], switches)
+        return threads
+
+    def await_quiet(self, process_ids, looks=5):
+        """Returns when all threads sleep and none of them has run between several looks in a row."""
+        same, before = 0, None
+        while same < looks:
+            now = [self.look_at(process_id) for process_id in process_ids]
+            asleep = all(state == "S" for threads in now for state, _ in threads.values())
+            same = same + 1 if asleep and now == before else 0
+            before = now
+
+    def await_stopped(self, process_id):
+        while any(state != "T" for state, _ in self.look_at(process_id).values()):
+            pass
+
+
+class Stopped(Processes):
+    def test_a_stopped_node_is_slow_and_not_dead(self):
+        for stopped in (0, 1):
+            process = self.start(3, "stop", str(stopped))
+            process_ids = self.process_ids(process, 3)
+            self.await_stopped(process_ids[stopped])
+            self.await_quiet([number for node, number in process_ids.items() if node != stopped])
+            os.kill(process_ids[stopped], signal.SIGCONT)
+            lines = sorted(process.stdout.read().splitlines())
+            self.assertEqual(lines, [f"node {node} OK" for node in range(3)])
+            self.assertEqual(process.wait(), 0)
+
+
+class Idle(Processes):
+    def check(self, count):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo)
+            process = self.start(count, "idle", fifo)
+            process_ids = self.process_ids(process, count)
+            self.await_quiet(process_ids.values())
+            open(fifo, "w").close()
+            lines = sorted(process.stdout.read().splitlines())
+            self.assertEqual(lines, sorted(f"node {node} woke" for node in range(count)))
+            self.assertEqual(process.wait(), 0)
+
+    def test_nobody_is_busy_in_a_job_that_waits(self):
+        for count in (1, 2, 16):
+            self.check(count)
+
+
+@unittest.skipUnless(shutil.which("mpirun"), "no mpirun here (Debian: openmpi-bin)")
+class Pmix(unittest.TestCase):
+    def mpirun(self, count, *arguments, **more):
+        return call(["mpirun", "--oversubscribe", "-n", str(count), PROBE, *arguments], OMPI_ALLOW_RUN_AS_ROOT="1",
+                    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **FORGIVE_LEAKS, **more)
+
+    def test_a_program_that_is_no_mpi_program_runs_under_mpirun(self):
+        for count in (1, 2, 5):
+            result = self.mpirun(count, "everything")
+            self.assertEqual(result.returncode, 0, result)
+            self.assertEqual(sorted(result.stdout.splitlines()), all_ok(count), result)
+
+    def test_a_main_that_throws_fails_the_job(self):
+        result = self.mpirun(3, "fail", "1")
+        self.assertNotEqual(result.returncode, 0, result)
+        self.assertEqual(result.stderr.count("the well is dry"), 1, result)
+
+    def test_another_fabric_is_refused(self):
+        result = self.mpirun(2, "everything", STRETTO_FABRIC="local:4")
+        self.assertNotEqual(result.returncode, 0, result)
+        self.assertIn("STRETTO_FABRIC is local:4", result.stderr)
+
+
+class Agents(unittest.TestCase):
+    """For jobs on several hosts, which are reached by a program that is called like ssh."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def agent(self, body):
+        path = os.path.join(self.folder, "agent")
+        with open(path, "w") as file:
+            file.write(f"#!/bin/sh\nhost=$1\nshift\n{body}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def check_networks(self, result, hosts, network):
+        """Whether all nodes are well, and memory carried what stayed on a host, `network` what went to others."""
+        count = len(hosts)
+        self.assertEqual(result.returncode, 0, result)
+        expected = all_ok(count)
+        for node, own in enumerate(hosts):
+            for peer, other in enumerate(hosts):
+                if peer != node:
+                    expected.append(f"node {node} to {peer}: {'memory' if other == own else network}")
+        self.assertEqual(sorted(result.stdout.splitlines()), sorted(expected), result)
+        self.assertEqual(result.stderr, "")
+
+
+class Hosts(Agents):
+    """Two hosts by name, which are this one: they share no memory, as far as nodes know."""
+
+    def run_on(self, hosts, count, *arguments, options=()):
+        agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')
+        options = ["--hosts", hosts, "--agent", agent, "--bind", "127.0.0.1", "--export", "UCX_TLS,UCX_NET_DEVICES",
+                   *options]
+        return run(count, *arguments, options=options, UCX_NET_DEVICES="lo", **OVER_TCP)
+
+    def test_tcp_carries_what_goes_to_another_host(self):
+        self.check_networks(self.run_on("alpha,beta", 2, "networks"), ["alpha", "beta"], "tcp/lo")
+
+    def test_memory_and_tcp_together(self):
+        hosts = ["alpha"] * 3 + ["beta"] * 2
+        self.check_networks(self.run_on("alpha,beta", 5, "networks"), hosts, "tcp/lo")
+
+    def test_a_host_for_each_node(self):
+        hosts = ["a", "b", "c", "d"]
+        self.check_networks(self.run_on("a,b,c,d", 4, "networks"), hosts, "tcp/lo")
+
+    def test_deaths_are_seen_on_other_hosts(self):
+        for place in ("small-allreduce", "large-allreduce", "phase-barrier", "event", "remote-task"):
+            for victim in (0, 3):
+                result = self.run_on("alpha,beta", 4, "die", str(victim), place, options=["--keep-going"])
+                self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
+                survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
+                self.assertEqual(sorted(result.stdout.splitlines()), survivors, (place, result))
+
+
+def ip(*arguments):
+    return subprocess.run(["ip", *arguments], capture_output=True, text=True)
+
+
+class Namespaces(Agents):
+    """Two hosts that are network namespaces, joined by one wire (a pair of virtual Ethernet devices)."""
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("ip") is None:
+            self.skipTest("no ip here (Debian: iproute2)")
+        # Device names have 15 characters at most.
+        self.hosts = [f"st{os.getpid()}{letter}" for letter in "ab"]
+        for host in self.hosts:
+            made = ip("netns", "add", host)
+            if made.returncode != 0:
+                self.skipTest(f"network namespaces are not permitted: {made.stderr.strip()}")
+            # Who removes a namespace removes its devices.
+            self.addCleanup(ip, "netns", "delete", host)
+        first, second = self.hosts
+        wired = ip("link", "add", "wire", "netns", first, "type", "veth", "peer", "name", "wire", "netns", second)
+        if wired.returncode != 0:
+            self.skipTest(f"virtual Ethernet devices are not permitted: {wired.stderr.strip()}")
+        for number, host in enumerate(self.hosts, start=1):
+            for arguments in (["address", "add", f"10.213.7.{number}/24", "dev", "wire"],
+                              ["link", "set", "wire", "up"], ["link", "set", "lo", "up"]):
+                done = ip("-n", host, *arguments)
+                self.assertEqual(done.returncode, 0, done)
+
+    def run_on_both(self, count, *arguments, options=(), **more):
+        agent = self.agent('exec ip netns exec $host env STRETTO_HOST_ID=$host "$@"')
+        command = ["ip", "netns", "exec", self.hosts[0], STRETTO, "run", "-n", str(count), "--hosts",
+                   ",".join(self.hosts), "--agent", agent, "--bind", "10.213.7.1", "--export",
+                   "UCX_TLS,UCX_NET_DEVICES", *options, PROBE, *arguments]
+        return call(command, UCX_NET_DEVICES="wire", **OVER_TCP, **more)
+
+    def test_the_wire_carries_what_goes_to_the_other_host(self):
+        for each in (1, 2):
+            hosts = [host for host in self.hosts for _ in range(each)]
+            self.check_networks(self.run_on_both(2 * each, "networks"), hosts, "tcp/wire")
+
+    def test_a_death_is_seen_over_the_wire(self):
+        for victim in (0, 3):
+            result = self.run_on_both(4, "die", str(victim), "large-allreduce", options=["--keep-going"])
+            self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
+            survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
+            self.assertEqual(sorted(result.stdout.splitlines()), survivors, result)
+
+
+if __name__ == "__main__":
+    STRETTO, PROBE = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
