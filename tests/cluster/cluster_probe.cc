@@ -1,14 +1,16 @@
-// What the tests of whole jobs run as the nodes: cluster_probe ACTION [ARGUMENT...]. Prints one line per thing seen; the
-// tests compare. Nothing here sleeps: nodes wait for events, signals and a FIFO only.
+// What the tests of whole jobs run as the nodes: cluster_probe ACTION [ARGUMENT...]. Prints one line per thing seen;
+// the tests compare. Nothing here sleeps: nodes wait for events, signals and a FIFO only.
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <span>

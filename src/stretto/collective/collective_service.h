@@ -42,6 +42,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void finished(const CollectiveOperation& operation);
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
+  /// For a message of an operation that is over here, in case its sender is in another one.
+  void answer_late(NodeId from, const Identity& theirs);
   /// A name for a large receive, by which its sender notifies pieces.
   std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
   void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
@@ -75,7 +77,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::shared_ptr<const Plan> plan(const Group& group, const CollectiveCall& call, Rank me, std::string_view algorithm);
   CollectiveOperation* find(const Identity& identity);
   bool has_begun(const Identity& identity) const;
-  void answer_late(NodeId from, const Identity& theirs);
 
   Node& node_;
   fabric::Endpoint& endpoint_;

@@ -166,12 +166,10 @@ void CollectiveOperation::take(Early early) {
       service_.endpoint().lose(from, error);
     }
   };
-  for (const auto& [from, header] : early.ready) hear(from, [&, from = from, &header = header] { on_ready(from, header); });
+  for (const auto& ready : early.ready) hear(ready.first, [&] { on_ready(ready.first, ready.second); });
   for (const Early::Data& data : early.data) hear(data.from, [&] { on_data(data.from, data.header, data.payload); });
-  for (const auto& [from, theirs] : early.hellos) {
-    hear(from, [&, from = from, &theirs = theirs] { on_hello(from, theirs); });
-  }
-  for (const auto& [from, cause] : early.failures) hear(from, [&, from = from, &cause = cause] { on_failure(from, cause); });
+  for (const auto& hello : early.hellos) hear(hello.first, [&] { on_hello(hello.first, hello.second); });
+  for (const auto& failure : early.failures) hear(failure.first, [&] { on_failure(failure.first, failure.second); });
 }
 
 void CollectiveOperation::prepare() {
@@ -251,6 +249,7 @@ void CollectiveOperation::run() {
     runnable_.pop_back();
     start_step(step);
   }
+  if (!over_) greet_first_awaited();
   if (steps_left_ == 0 && combines_.empty() && !combining_in_task_ && !over_) finish();
 }
 
@@ -313,15 +312,23 @@ void CollectiveOperation::wait_for(Rank peer) {
                            stretto::bytes_of(HelloHeader{setup_.identity}), {});
 }
 
+// Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their turn.
+void CollectiveOperation::greet_first_awaited() {
+  const auto& steps = setup_.plan->steps();
+  while (first_awaited_ < steps.size() && states_[first_awaited_] == StepState::complete) ++first_awaited_;
+  for (std::uint32_t step = first_awaited_; step < steps.size(); ++step) {
+    if (steps[step].kind != schedule::StepKind::receive || states_[step] != StepState::started) continue;
+    wait_for(steps[step].peer);
+    return;
+  }
+}
+
 void CollectiveOperation::start_receive(std::uint32_t step) {
   const schedule::Step& what = step_at(step);
   const ByteSpan destination = bytes_of(what.destination());
   if (destination.size() <= eager_bytes) {
     const auto parked = parked_data_.find(step);
-    if (parked == parked_data_.end()) {
-      wait_for(what.peer);
-      return;
-    }
+    if (parked == parked_data_.end()) return;
     if (!destination.empty()) std::memcpy(destination.data(), parked->second.data(), destination.size());
     complete_step(step);
     return;
@@ -355,8 +362,11 @@ void CollectiveOperation::require_member(NodeId from) const {
 // Whether a message is of this operation; those that are not end it.
 bool CollectiveOperation::accepts(NodeId from, const Identity& theirs) {
   require_member(from);
-  if (over_) return false;
-  if (theirs.digest == setup_.identity.digest) return true;
+  if (theirs.digest == setup_.identity.digest) return !over_;
+  if (over_) {
+    service_.answer_late(from, theirs);
+    return false;
+  }
   fail(std::make_shared<const Error>(
            ErrorCode::mismatch,
            describe() + " does not match what node " + std::to_string(from) +

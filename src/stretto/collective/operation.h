@@ -114,6 +114,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void start_send(std::uint32_t step);
   void start_receive(std::uint32_t step);
   void wait_for(Rank peer);
+  void greet_first_awaited();
   void heard_by(Rank peer);
   void send_when_ready(std::uint32_t step, const ReadyHeader& ready);
   void do_piece_of_combine();
@@ -135,6 +136,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Cause failure_;
   std::vector<std::uint32_t> missing_;   // by step: dependencies that are not complete yet
   std::vector<StepState> states_;        // by step
+  std::uint32_t first_awaited_ = 0;      // all steps before are complete
   std::vector<bool> heard_by_;           // by peer of the plan: whether it was sent our identity
   std::vector<std::uint32_t> runnable_;  // steps whose dependencies are complete
   std::size_t steps_left_ = 0;

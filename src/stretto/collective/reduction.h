@@ -74,7 +74,7 @@ concept ReductionOperator = Element<T> && std::is_invocable_r_v<T, const Op&, co
 namespace detail {
 
 template <class... T>
-constexpr std::uint64_t type_digest() {
+consteval std::uint64_t type_digest() {
   return fnv1a_64(std::string_view(__PRETTY_FUNCTION__));
 }
 

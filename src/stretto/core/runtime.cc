@@ -1,6 +1,7 @@
 #include "stretto/core/runtime.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -106,7 +107,7 @@ struct Runtime::Parts {
   void start(const RuntimeOptions& options);
   unsigned nodes_of_this_host();
   void make_nodes();
-  void meet_at_the_end();
+  bool meet_at_the_end();
   Cause failure_of(std::span<const Event> mains);
   void run_in_real_time(std::span<const Event> mains);
   void run_simulated(std::span<const Event> mains);
@@ -146,8 +147,11 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
   if (threads == nullptr) return;
   ThreadEngine::Options engine_options;
   engine_options.workers = workers;
-  // Spinning pays only where nobody else wants the core.
-  if (nodes_of_this_host() * workers <= cores) engine_options.spins = spins_with_own_core;
+  // Spinning pays only where nobody else wants the core. A launcher may have bound each process to cores of its own.
+  const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (workers <= cores && nodes_of_this_host() * workers <= cores_of_host) {
+    engine_options.spins = spins_with_own_core;
+  }
   threads->start(engine_options, fabric->endpoints());
 }
 
@@ -174,7 +178,8 @@ void Runtime::Parts::make_nodes() {
 
 // Processes leave together: until then others may need what this one owns. Node 0 makes its first phase barrier at
 // creation, so all know it. The second phase keeps node 0 until everybody has heard of the end of the first.
-void Runtime::Parts::meet_at_the_end() {
+// False when somebody died: then there is nobody to wait for.
+bool Runtime::Parts::meet_at_the_end() {
   const PhaseBarrier all_done({0, Event::first_barrier_slot, 1});
   Node& here = *nodes.front();
   here.barriers().arrive(all_done);
@@ -182,8 +187,9 @@ void Runtime::Parts::meet_at_the_end() {
     here.wait(all_done.event());
     here.barriers().arrive(all_done.next());
     if (here.id() == 0) here.wait(all_done.next().event());
+    return true;
   } catch (const Error&) {
-    // Somebody died: there is nobody to wait for.
+    return false;
   }
 }
 
@@ -281,7 +287,8 @@ Runtime::Runtime(const RuntimeOptions& options) : parts_(std::make_unique<Parts>
 Runtime::~Runtime() {
   if (parts_->threads != nullptr) parts_->threads->stop();
   for (const auto& node : parts_->nodes) node->endpoint().context().serve();
-  // A fabric that is not closed is a death to its peers.
+  // A fabric that is not closed is a death to its peers. So it must be to those who have yet to hear that the job
+  // failed: they may wait for what only this process could tell them.
   if (!parts_->job_failed) parts_->fabric->close();
 }
 
@@ -299,7 +306,9 @@ void Runtime::run(Main main) {
     parts_->run_in_real_time(mains);
   }
   parts_->job_failed = parts_->failure_of(mains) != nullptr;
-  if (!parts_->job_failed && parts_->fabric->size() > parts_->nodes.size()) parts_->meet_at_the_end();
+  if (!parts_->job_failed && parts_->fabric->size() > parts_->nodes.size()) {
+    parts_->job_failed = !parts_->meet_at_the_end();
+  }
   parts_->drain();
   if (const Cause failure = parts_->failure_of(mains)) throw Error(*failure);
 }

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "stretto/core/processor.h"
@@ -195,11 +198,7 @@ TEST(Task, ReadyProcessorsFindIdleWorkers) {
   }
 }
 
-// Section 3 of the Realm paper: A on one node, a copy of its result, B on the other; C after A, D after B and C.
-struct Log {
-  std::vector<std::string> steps;  // written by node 0's only processor
-};
-
+// Section 3 of the Realm paper: A, a copy of its result (a task here) that B works on, C beside them, then D.
 TEST(Task, TheExampleOfTheRealmPaper) {
   for (const char* const fabric : {"local:2", "sim:2,latency=5us"}) {
     Runtime runtime(test::options_for(fabric));

@@ -3,7 +3,7 @@
 // What the tests of core share: jobs in a line, expected errors, counts that shrink under sanitizers.
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -79,7 +79,7 @@ class ThreadEngine final : public Engine {
   int doze(Seat& seat, bool armed);
   bool arm_fabric(Seat& seat);
   void disarm_fabric(Seat& seat);
-  int patience(const Seat& seat, bool armed) const noexcept;
+  bool ticks(const Seat& seat, bool armed) const noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
 
