@@ -65,9 +65,9 @@ class Central {
     void* const memory =
         mmap(nullptr, reservation, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-      throw Error(ErrorCode::out_of_resources,
-                  std::string("cannot reserve 64 GiB of address space (") + std::strerror(errno) +
-                      "); raise the limit on virtual memory (ulimit -v unlimited)");
+      throw Error(ErrorCode::out_of_resources, std::string("cannot reserve 64 GiB of address space (") +
+                                                   std::strerror(errno) +
+                                                   "); raise the limit on virtual memory (ulimit -v unlimited)");
     }
     detail::base = static_cast<std::byte*>(memory);
     // Index 0 means "no block": the first unit is never handed out.

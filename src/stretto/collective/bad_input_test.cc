@@ -87,9 +87,8 @@ void send(Node& from, MessageType type, ConstByteSpan header, ConstByteSpan payl
 constexpr int five = 5;
 
 TEST(CollectiveBadInput, AnHonestAnswerIsTaken) {
-  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
-    send(liar, message.type, message.header, bytes_of(five));
-  });
+  const Tale tale = tell(
+      1, [](Node& liar, const fabric::Message& message) { send(liar, message.type, message.header, bytes_of(five)); });
   EXPECT_EQ(tale.outcome_at_0, "clean 12 12");
 }
 
@@ -135,10 +134,10 @@ TEST(CollectiveBadInput, ARepeatedAnswerInTheMiddleCostsTheConnection) {
 }
 
 TEST(CollectiveBadInput, HeadersOfAnotherSizeCostTheConnection) {
-  for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed}) {
-    const Tale tale = tell(1, [type](Node& liar, const fabric::Message&) {
-      send(liar, type, std::vector<std::byte>(5), bytes_of(five));
-    });
+  for (const auto type :
+       {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed}) {
+    const Tale tale = tell(
+        1, [type](Node& liar, const fabric::Message&) { send(liar, type, std::vector<std::byte>(5), bytes_of(five)); });
     EXPECT_EQ(tale.outcome_at_0.rfind("peer_lost: message of type", 0), 0U) << tale.outcome_at_0;
     EXPECT_EQ(tale.loss_at_1, "peer_lost: node 0 closed the connection");
   }

@@ -113,8 +113,8 @@ template <Element T>
 Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
                 const CollectiveOptions& options = CollectiveOptions()) {
   detail::require_size("allgather", "output", output.size(), input.size() * group.size());
-  return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::allgather, input, output), options);
+  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::allgather, input, output),
+                                           options);
 }
 
 }  // namespace stretto

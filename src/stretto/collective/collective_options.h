@@ -14,7 +14,8 @@ class CollectiveOptions {
   // Implicit, so that the call site of the collective itself is noted, for error messages.
   CollectiveOptions(std::source_location where = std::source_location::current()) noexcept : where_(where) {}
 
-  /// Does not touch its buffers before `event` has triggered; if that is poisoned, so is the collective, everywhere.
+  /// Does not touch its buffers before `event` has triggered; if that is poisoned, so is the collective, at every
+  /// member that has not done its part yet (who only gives may have).
   CollectiveOptions& after(Event event) noexcept {
     precondition_ = event;
     return *this;

@@ -13,9 +13,8 @@ namespace {
 
 constexpr std::string_view part_name = "collective";
 
-[[maybe_unused]] const bool registered = register_extension([](Node& node) {
-  node.attach(part_name, std::make_shared<CollectiveService>(node));
-});
+[[maybe_unused]] const bool registered =
+    register_extension([](Node& node) { node.attach(part_name, std::make_shared<CollectiveService>(node)); });
 
 void require_valid(const Group& group, const CollectiveCall& call, Rank me, NodeId node, std::uint32_t nodes) {
   const auto refuse = [](const std::string& what) { throw Error(ErrorCode::invalid_argument, what); };
@@ -41,7 +40,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) {
   for (const std::uint64_t part :
        {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root},
         static_cast<std::uint64_t>(call.reduction.combine == nullptr && !sized_by_input ? call.output.size()
-                                                                                         : call.input.size()),
+                                                                                        : call.input.size()),
         call.type_digest, call.reduction.digest}) {
     digest = mix_64(digest ^ part);
   }
@@ -66,9 +65,7 @@ CollectiveService::~CollectiveService() {
   }
 }
 
-CollectiveService& CollectiveService::of(Node& node) {
-  return *static_cast<CollectiveService*>(node.part(part_name));
-}
+CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
 Event CollectiveService::start(const Group& group, CollectiveCall call, const CollectiveOptions& options) {
   const Rank me = group.rank_of(node_.id());
@@ -137,8 +134,8 @@ void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
   const Identity& ours = over[theirs.sequence % over.size()];
   if (ours.stream != theirs.stream || ours.sequence != theirs.sequence || ours.digest == theirs.digest) return;
   const Cause cause = std::make_shared<const Error>(
-      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " +
-                               std::to_string(from) + " calls as the same collective: operation, count, type, "
+      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(from) +
+                               " calls as the same collective: operation, count, type, "
                                "operator, root, algorithm or order differ");
   const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0};
   endpoint_.send(from, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
@@ -237,7 +234,8 @@ void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
     if (operation->group().contains(peer)) concerned.push_back(identity);
   }
   for (const Identity& identity : concerned) {
-    if (CollectiveOperation* const operation = find(identity)) operation->fail(cause, CollectiveOperation::Tell::neighbours);
+    if (CollectiveOperation* const operation = find(identity))
+      operation->fail(cause, CollectiveOperation::Tell::neighbours);
   }
 }
 

@@ -88,7 +88,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   // Under the baton.
   std::map<Identity, CollectiveOperation*> operations_;  // begun and not over
   std::map<Identity, CollectiveOperation::Early> early_;
-  std::map<std::uint64_t, Progress> progress_;           // by stream
+  std::map<std::uint64_t, Progress> progress_;  // by stream
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
 };

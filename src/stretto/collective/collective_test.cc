@@ -112,7 +112,8 @@ Task<> check_broadcast(Node& node, Group group, std::size_t count, Rank root, st
 }
 
 template <class T>
-Task<> check_allgather(Node& node, Group group, std::size_t count, std::uint64_t salt, std::string_view algorithm = {}) {
+Task<> check_allgather(Node& node, Group group, std::size_t count, std::uint64_t salt,
+                       std::string_view algorithm = {}) {
   const std::vector<T> input = values<T>(count, salt, node.id());
   std::vector<T> output(count * group.size());
   co_await allgather(node, group, input_of(input), std::span(output), CollectiveOptions().algorithm(algorithm));
@@ -341,7 +342,7 @@ TEST_P(CollectiveTest, UserOperatorsMayHaveStructsAndState) {
     EXPECT_EQ(extremes.who_least, 3);
     const std::uint32_t total = co_await allreduce(node, all, node.id() + 95, AddModulo{100});
     EXPECT_EQ(total, (6 * 95 + 15) % 100U);
-    const std::uint32_t offset = 3;  // a lambda with a capture
+    const std::uint32_t offset = node.size() / 2;  // a lambda with a capture
     const std::uint32_t greatest = co_await allreduce(
         node, all, node.id(), [offset](std::uint32_t a, std::uint32_t b) { return std::max({a, b, offset}); });
     EXPECT_EQ(greatest, 5U);
@@ -412,7 +413,8 @@ TEST_P(CollectiveTest, ManyOverOverlappingGroupsAreInFlightAtOnce) {
     for (std::uint64_t key = 0; key < operations; ++key) {
       const Group group = test::random_group(random, nodes, 2 + static_cast<std::uint32_t>(random.below(nodes - 1)));
       const std::size_t count = key % 7 == 0 ? 3000 : 1 + random.below(30);
-      pending.push_back({group, count, values<std::uint64_t>(count, key, node.id()), std::vector<std::uint64_t>(count), {}});
+      pending.push_back(
+          {group, count, values<std::uint64_t>(count, key, node.id()), std::vector<std::uint64_t>(count), {}});
     }
     std::vector<std::uint64_t> order(operations);
     std::iota(order.begin(), order.end(), 0U);
@@ -421,8 +423,8 @@ TEST_P(CollectiveTest, ManyOverOverlappingGroupsAreInFlightAtOnce) {
     for (const std::uint64_t key : order) {
       Pending& each = pending[key];
       if (!each.group.contains(node.id())) continue;
-      each.event = allreduce(node, each.group, input_of(each.input), std::span(each.output), sum,
-                             CollectiveOptions().key(key));
+      each.event =
+          allreduce(node, each.group, input_of(each.input), std::span(each.output), sum, CollectiveOptions().key(key));
     }
     for (std::uint64_t key = 0; key < operations; ++key) {
       Pending& each = pending[key];

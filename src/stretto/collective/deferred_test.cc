@@ -162,8 +162,8 @@ const Disagreement disagreements[] = {
      [](Node& node, const Group& all, std::vector<int>& data) {
        return allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), maximum);
      }},
-    {"operation",
-     [](Node& node, const Group& all, std::vector<int>& data) { return broadcast(node, all, std::span(data).first(3)); }},
+    {"operation", [](Node& node, const Group& all,
+                     std::vector<int>& data) { return broadcast(node, all, std::span(data).first(3)); }},
     {"barrier", [](Node& node, const Group& all, std::vector<int>&) { return barrier(node, all); }},
     {"reduce_to_oneself",
      [](Node& node, const Group& all, std::vector<int>& data) {
@@ -181,9 +181,9 @@ TEST_P(MismatchTest, EveryMemberHearsWhoDisagrees) {
       test::run_job(GetParam().of(nodes), [&](Node& node) -> Task<> {
         const Group all = Group::all(node);
         std::vector<int> data(5000, 1);
-        const Event done = node.id() == 1 ? disagreement.odd(node, all, data)
-                                          : allreduce(node, all, std::span<const int>(data).first(3),
-                                                      std::span(data).first(3), sum);
+        const Event done =
+            node.id() == 1 ? disagreement.odd(node, all, data)
+                           : allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), sum);
         const std::string said = co_await outcome(done);
         EXPECT_EQ(said.rfind("mismatch: node ", 0), 0U) << disagreement.name << ": " << said;
         EXPECT_NE(said.find("node 1"), std::string::npos) << disagreement.name << ": " << said;
@@ -260,13 +260,10 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
     EXPECT_EQ(refusal([&] { barrier(node, Group{node.id(), 3}); }),
               "node 3 of the group does not exist; the job has 3 nodes");
     const std::vector<std::span<const int>> shards{three, four};
-    EXPECT_EQ(refusal([&] {
-                allreduce(node, all, std::span<const std::span<const int>>(shards), std::span(three), sum);
-              }),
-              "allreduce: shard has 4 elements where 3 are needed");
-    EXPECT_EQ(refusal([&] {
-                allreduce(node, all, std::span<const std::span<const int>>(), std::span(three), sum);
-              }),
+    EXPECT_EQ(
+        refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(shards), std::span(three), sum); }),
+        "allreduce: shard has 4 elements where 3 are needed");
+    EXPECT_EQ(refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(), std::span(three), sum); }),
               "allreduce: a node contributes at least one shard");
     EXPECT_NE(refusal([&] { barrier(node, all, CollectiveOptions().algorithm("no_such")); }).find("no_such"),
               std::string::npos);
@@ -287,8 +284,8 @@ TEST_P(DeferredTest, AFullSegmentPoisonsEveryMemberByName) {
     std::uint64_t most = 0;
     if (node.id() == 1) most = segment.allocate(std::size_t{3} << 20U);
     std::vector<std::uint8_t> data(std::size_t{1} << 20U, 1);
-    const std::string said = co_await outcome(
-        allreduce(node, all, std::span<const std::uint8_t>(data), std::span(data), sum));
+    const std::string said =
+        co_await outcome(allreduce(node, all, std::span<const std::uint8_t>(data), std::span(data), sum));
     EXPECT_EQ(said.rfind("out_of_resources: the segment", 0), 0U) << said;
     if (node.id() == 1) segment.release(most);
   });
@@ -311,8 +308,8 @@ void complete_while_workers_are_busy(const char* fabric, std::size_t count, Op o
     const Group all = Group::all(node);
     go[node.id()] = node.create_user_event();
     data[node.id()].assign(count, node.id());
-    done[node.id()] = allreduce(node, all, std::span<const std::uint64_t>(data[node.id()]),
-                                std::span(data[node.id()]), op, CollectiveOptions().after(go[node.id()]));
+    done[node.id()] = allreduce(node, all, std::span<const std::uint64_t>(data[node.id()]), std::span(data[node.id()]),
+                                op, CollectiveOptions().after(go[node.id()]));
     co_await barrier(node, all, CollectiveOptions().key(1));
     if (node.id() >= workers) co_return;
     co_await node.spawn([&] {

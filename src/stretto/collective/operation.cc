@@ -142,8 +142,8 @@ void CollectiveOperation::begin(Early early) {
   }
   for (const NodeId member : setup_.group.nodes()) {
     if (!service_.endpoint().lost(member)) continue;
-    fail(std::make_shared<const Error>(ErrorCode::peer_lost, describe() + ": node " + std::to_string(member) +
-                                                                 " of the group is lost"),
+    fail(std::make_shared<const Error>(ErrorCode::peer_lost,
+                                       describe() + ": node " + std::to_string(member) + " of the group is lost"),
          Tell::neighbours);
     return;
   }
@@ -312,7 +312,8 @@ void CollectiveOperation::wait_for(Rank peer) {
                            stretto::bytes_of(HelloHeader{setup_.identity}), {});
 }
 
-// Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their turn.
+// Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
+// turn.
 void CollectiveOperation::greet_first_awaited() {
   const auto& steps = setup_.plan->steps();
   while (first_awaited_ < steps.size() && states_[first_awaited_] == StepState::complete) ++first_awaited_;
@@ -382,8 +383,8 @@ void CollectiveOperation::on_data(NodeId from, const DataHeader& header, ConstBy
   const ByteSpan destination = step == Plan::none ? ByteSpan() : bytes_of(step_at(step).destination());
   if (step == Plan::none || destination.size() != payload.size() || payload.size() > eager_bytes ||
       states_[step] == StepState::complete || parked_data_.contains(step)) {
-    throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " sends data that " + describe() +
-                                          " has no place for");
+    throw Error(ErrorCode::bad_input,
+                "node " + std::to_string(from) + " sends data that " + describe() + " has no place for");
   }
   if (states_[step] == StepState::waiting) {
     parked_data_.emplace(step, std::vector<std::byte>(payload.begin(), payload.end()));
@@ -398,10 +399,10 @@ void CollectiveOperation::on_ready(NodeId from, const ReadyHeader& header) {
   const Entry entry(*this);
   if (!accepts(from, header.identity)) return;
   const std::uint32_t step = setup_.plan->send_step(setup_.group.rank_of(from), header.tag);
-  if (step == Plan::none || bytes_of(step_at(step).source()).size() != header.bytes ||
-      header.bytes <= eager_bytes || parked_ready_.contains(step)) {
-    throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " is ready for data that " + describe() +
-                                          " does not send");
+  if (step == Plan::none || bytes_of(step_at(step).source()).size() != header.bytes || header.bytes <= eager_bytes ||
+      parked_ready_.contains(step)) {
+    throw Error(ErrorCode::bad_input,
+                "node " + std::to_string(from) + " is ready for data that " + describe() + " does not send");
   }
   parked_ready_.emplace(step, header);
   if (states_[step] == StepState::started) send_when_ready(step, header);

@@ -152,9 +152,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t under_way_ = 0;       // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   bool combining_in_task_ = false;
-  bool has_turn_ = true;              // queued in the inbox
+  bool has_turn_ = true;  // queued in the inbox
   bool begun_ = false;
-  bool over_ = false;                 // its event has triggered
+  bool over_ = false;  // its event has triggered
 };
 
 }  // namespace stretto

@@ -18,9 +18,8 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
     if (each.kind == schedule::StepKind::send) sends_.push_back({each.peer, each.tag, step});
   }
   for (std::vector<Reference>* const list : {&receives_, &sends_}) {
-    std::sort(list->begin(), list->end(), [](const Reference& a, const Reference& b) {
-      return std::tie(a.peer, a.tag) < std::tie(b.peer, b.tag);
-    });
+    std::sort(list->begin(), list->end(),
+              [](const Reference& a, const Reference& b) { return std::tie(a.peer, a.tag) < std::tie(b.peer, b.tag); });
     for (const Reference& reference : *list) peers_.push_back(reference.peer);
   }
   std::sort(peers_.begin(), peers_.end());
@@ -28,10 +27,9 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
 }
 
 std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
-  const auto found = std::lower_bound(sorted.begin(), sorted.end(), std::tie(peer, tag),
-                                      [](const Reference& reference, const auto& wanted) {
-                                        return std::tie(reference.peer, reference.tag) < wanted;
-                                      });
+  const auto found = std::lower_bound(
+      sorted.begin(), sorted.end(), std::tie(peer, tag),
+      [](const Reference& reference, const auto& wanted) { return std::tie(reference.peer, reference.tag) < wanted; });
   return found != sorted.end() && found->peer == peer && found->tag == tag ? found->step : none;
 }
 

@@ -32,7 +32,9 @@ class Plan {
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   /// The step that receives message `tag` from `peer`, or `none`.
-  std::uint32_t receive_step(schedule::Rank peer, std::uint32_t tag) const noexcept { return find(receives_, peer, tag); }
+  std::uint32_t receive_step(schedule::Rank peer, std::uint32_t tag) const noexcept {
+    return find(receives_, peer, tag);
+  }
   /// The step that sends message `tag` to `peer`, or `none`.
   std::uint32_t send_step(schedule::Rank peer, std::uint32_t tag) const noexcept { return find(sends_, peer, tag); }
 

@@ -44,14 +44,14 @@ struct LogicalAnd {
   static constexpr bool commutative = true;
   template <class T>
   constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(a && b);
+    return static_cast<T>(static_cast<bool>(a) && static_cast<bool>(b));
   }
 };
 struct LogicalOr {
   static constexpr bool commutative = true;
   template <class T>
   constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(a || b);
+    return static_cast<T>(static_cast<bool>(a) || static_cast<bool>(b));
   }
 };
 
@@ -88,9 +88,9 @@ constexpr bool is_commutative() {
 }
 
 template <class Op>
-constexpr bool is_builtin = std::is_same_v<Op, Sum> || std::is_same_v<Op, Product> || std::is_same_v<Op, Minimum> ||
-                            std::is_same_v<Op, Maximum> || std::is_same_v<Op, LogicalAnd> ||
-                            std::is_same_v<Op, LogicalOr>;
+constexpr bool is_builtin =
+    std::is_same_v<Op, Sum> || std::is_same_v<Op, Product> || std::is_same_v<Op, Minimum> ||
+    std::is_same_v<Op, Maximum> || std::is_same_v<Op, LogicalAnd> || std::is_same_v<Op, LogicalOr>;
 
 }  // namespace detail
 
@@ -103,8 +103,8 @@ struct Reduction {
   Combine combine = nullptr;
   std::shared_ptr<const void> op;  ///< null where the operator has no state
   bool commutative = true;
-  bool user = false;               ///< user code: runs as a task, never under a baton
-  std::uint64_t digest = 0;        ///< of operator and type, the same on all nodes
+  bool user = false;         ///< user code: runs as a task, never under a baton
+  std::uint64_t digest = 0;  ///< of operator and type, the same on all nodes
 };
 
 namespace detail {

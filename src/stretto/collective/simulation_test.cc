@@ -84,7 +84,8 @@ TEST(Simulation, RandomProgramsOfEventsAndCollectives) {
     const Result result = simulate(program, disorder(seed));
     ASSERT_EQ(result.complaints, "") << replay(seed);
     if (seed % 10 != 0) continue;
-    EXPECT_EQ(simulate(program, disorder(seed)).trace_hash, result.trace_hash) << "not the same twice: " << replay(seed);
+    EXPECT_EQ(simulate(program, disorder(seed)).trace_hash, result.trace_hash)
+        << "not the same twice: " << replay(seed);
   }
 }
 
@@ -97,7 +98,8 @@ TEST(Simulation, TheCheckerSeesEverySabotage) {
       for (NodeId node = 0; node < program.nodes; ++node) all.push_back(node);
       // Two calls that match each other, so that only their values tell them apart.
       for (std::size_t i = 0; i < 2; ++i) {
-        program.instructions[i] = {Instruction::Kind::allreduce, Group(all), 0, 5, 0, Instruction::Start::at_once, 0, 0, 0};
+        program.instructions[i] = {Instruction::Kind::allreduce, Group(all), 0, 5, 0,
+                                   Instruction::Start::at_once,  0,          0, 0};
       }
       seen += simulate(program, disorder(seed), sabotage, 2).complaints.empty() ? 0U : 1U;
     }
@@ -160,7 +162,8 @@ TEST(Simulation, TwoKillsAtRandomMessages) {
     Random random(seed);
     std::string kills;
     for (int i = 0; i < 2 && whole.messages > 0; ++i) {
-      kills += ",kill=" + std::to_string(random.below(program.nodes)) + "#" + std::to_string(random.below(whole.messages));
+      kills +=
+          ",kill=" + std::to_string(random.below(program.nodes)) + "#" + std::to_string(random.below(whole.messages));
     }
     const Result result = simulate(program, machine + kills);
     ASSERT_EQ(result.complaints, "") << machine << kills << "\n" << replay(seed);
@@ -180,6 +183,31 @@ TEST(Simulation, AGroupWithALostMemberFailsAndOthersWork) {
     const int total = co_await allreduce(node, living, 1, sum);
     EXPECT_EQ(total, 3);
   });
+}
+
+// Two members that lose each other, though both live: the others hear of it from them, or would wait for ever.
+TEST(Simulation, ABrokenConnectionEndsTheCollectiveForAllMembers) {
+  for (const std::uint32_t nodes : {3U, 8U, 13U}) {
+    for (const std::size_t count : {1U, 3000U}) {
+      test::run_job("sim:" + std::to_string(nodes), [count](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        std::vector<int> data(count, 1);
+        const Event done = allreduce(node, all, std::span<const int>(data), std::span(data), sum);
+        if (node.id() == 0) {
+          fabric::Endpoint& endpoint = node.endpoint();
+          endpoint.context().enter([&] { endpoint.lose(1, Error(ErrorCode::bad_input, "said the test")); });
+        }
+        const std::string said = co_await test::outcome(done);
+        // What had left before the break may be enough for some.
+        if (said.empty()) {
+          EXPECT_EQ(data, std::vector<int>(count, static_cast<int>(all.size())));
+        } else {
+          EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << "node " << node.id() << ": " << said;
+        }
+        EXPECT_FALSE(said.empty() && node.id() == 0);
+      });
+    }
+  }
 }
 
 }  // namespace

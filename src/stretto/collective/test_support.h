@@ -1,29 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "stretto/base/random.h"
-#include "stretto/base/units.h"
 #include "stretto/collective/group.h"
 #include "stretto/core/runtime.h"
+#include "stretto/schedule/test_support.h"
 
 /// What the tests of this folder share.
 namespace stretto::test {
 
-/// The seeds that a randomised test runs: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS or
-/// `usual`.
-inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
-  if (const char* const one = std::getenv("STRETTO_TEST_SEED")) return {parse_count(one, "STRETTO_TEST_SEED")};
-  const char* const many = std::getenv("STRETTO_TEST_SEEDS");
-  const std::uint64_t count = many == nullptr ? usual : parse_count(many, "STRETTO_TEST_SEEDS");
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
-  return seeds;
-}
+using schedule::test::seeds;
 
 inline RuntimeOptions options_for(const std::string& fabric, unsigned workers = 2) {
   RuntimeOptions options;

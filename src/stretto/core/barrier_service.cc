@@ -76,8 +76,9 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
     State& created = states_.emplace(slot, std::move(state)).first->second;
     for (const NodeId participant : created.participants) {
       if (!node_.endpoint().lost(participant)) continue;
-      fail(slot, created, std::make_shared<const Error>(ErrorCode::peer_lost, "node " + std::to_string(participant) +
-                                                                                  " is lost and cannot arrive"));
+      fail(slot, created,
+           std::make_shared<const Error>(ErrorCode::peer_lost,
+                                         "node " + std::to_string(participant) + " is lost and cannot arrive"));
       break;
     }
   });
@@ -112,12 +113,13 @@ void BarrierService::on_message(const fabric::Message& message) {
   const auto header = fabric::read_header<ArriveHeader>(message);
   const Event event = Event::from_bits(header.outcome.event);
   if (event.owner() != node_.id() || !event.is_barrier()) {
-    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " arrives at a barrier that is not here");
+    throw Error(ErrorCode::bad_input,
+                "node " + std::to_string(message.from) + " arrives at a barrier that is not here");
   }
   const auto found = states_.find(event.slot());
   if (found == states_.end()) {
-    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) +
-                                          " arrives at a phase barrier that was never created");
+    throw Error(ErrorCode::bad_input,
+                "node " + std::to_string(message.from) + " arrives at a phase barrier that was never created");
   }
   count(found->second, event, header.count, cause_from(header.outcome, message.payload));
 }
@@ -131,9 +133,9 @@ void BarrierService::count(State& state, Event event, std::uint32_t arrivals, co
   if (arrivals == 0) return;
   if (event.generation() < state.phase || arrivals > state.arrivals - state.arrived[event.generation()]) {
     fail(event.slot(), state,
-         std::make_shared<const Error>(ErrorCode::invalid_state,
-                                       "phase " + std::to_string(event.generation()) + " of a barrier got more than its " +
-                                           std::to_string(state.arrivals) + " arrivals"));
+         std::make_shared<const Error>(ErrorCode::invalid_state, "phase " + std::to_string(event.generation()) +
+                                                                     " of a barrier got more than its " +
+                                                                     std::to_string(state.arrivals) + " arrivals"));
     return;
   }
   state.arrived[event.generation()] += arrivals;

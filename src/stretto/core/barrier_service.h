@@ -39,8 +39,8 @@ class BarrierService final : private fabric::MessageHandler {
   struct State {
     std::uint32_t arrivals;
     std::set<NodeId> participants;
-    std::uint32_t phase = 1;                           // the one that is being waited for
-    std::map<std::uint32_t, std::uint32_t> arrived;    // by phase
+    std::uint32_t phase = 1;                         // the one that is being waited for
+    std::map<std::uint32_t, std::uint32_t> arrived;  // by phase
     bool poisoned = false;
   };
 

@@ -6,9 +6,7 @@ namespace stretto {
 
 namespace {
 
-Event with_generation(Event event, std::uint32_t generation) {
-  return {event.owner(), event.slot(), generation};
-}
+Event with_generation(Event event, std::uint32_t generation) { return {event.owner(), event.slot(), generation}; }
 
 }  // namespace
 
@@ -80,8 +78,7 @@ bool EventProtocol::trigger_remote(Event event, const Cause& cause, EventInstruc
   return true;
 }
 
-void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const Cause& cause,
-                                 EventInstructions& out) {
+void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const Cause& cause, EventInstructions& out) {
   if (overtaken_.erase({event.bits(), from}) != 0) return;
   if (event.is_barrier()) {
     const Observed& seen = observed_[slot_key(event)];
@@ -102,8 +99,7 @@ void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const
   if (!watched) out.push_back({EventInstruction::Kind::watch, 0, event, nullptr, nullptr});
 }
 
-void EventProtocol::on_trigger(NodeId from, Event event, bool subscribed, const Cause& cause,
-                               EventInstructions& out) {
+void EventProtocol::on_trigger(NodeId from, Event event, bool subscribed, const Cause& cause, EventInstructions& out) {
   if (event.owner() != self_) {
     advance(observed_[slot_key(event)], event, cause, out);
     return;

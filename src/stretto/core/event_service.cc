@@ -228,8 +228,8 @@ void EventService::trigger(Event event, const Cause& cause) {
     });
   }
   if (first || shut_down_.load()) return;  // the shutdown may have poisoned it before
-  throw Error(ErrorCode::invalid_state, "event " + std::to_string(event.bits()) +
-                                            " has triggered already: a user event is triggered once");
+  throw Error(ErrorCode::invalid_state,
+              "event " + std::to_string(event.bits()) + " has triggered already: a user event is triggered once");
 }
 
 void EventService::trigger_quietly(Event event, const Cause& cause) noexcept {

@@ -71,12 +71,12 @@ class EventTable {
 
   NodeId self_;
   std::uint32_t first_generation_ = 1;
-  std::atomic<std::uint64_t>* words_;          // reserved for all slots, zero until used
-  std::atomic<std::uint16_t>* retired_;        // used-up slots, for each page of words
+  std::atomic<std::uint64_t>* words_;    // reserved for all slots, zero until used
+  std::atomic<std::uint16_t>* retired_;  // used-up slots, for each page of words
   std::atomic<std::uint32_t> high_water_{0};
   std::array<FreeSlots, 8> free_;
   mutable std::mutex causes_mutex_;
-  std::map<Event, Cause> causes_;              // of poisoned events
+  std::map<Event, Cause> causes_;  // of poisoned events
 };
 
 }  // namespace stretto

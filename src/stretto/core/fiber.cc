@@ -1,10 +1,10 @@
 #include "stretto/core/fiber.h"
 
+#include <boost/context/detail/fcontext.hpp>
 #include <cxxabi.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -47,9 +47,7 @@ struct ExceptionState {
   unsigned int uncaught = 0;
 };
 
-ExceptionState& exception_state() noexcept {
-  return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
-}
+ExceptionState& exception_state() noexcept { return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals()); }
 
 }  // namespace
 
@@ -104,8 +102,8 @@ Fiber::Fiber(std::size_t stack_bytes, bool guarded, Entry entry, void* argument)
   state.stack_bytes = stack_bytes;
   state.entry = entry;
   state.argument = argument;
-  state.where = context::make_fcontext(static_cast<std::byte*>(state.mapping) + state.mapping_bytes, stack_bytes,
-                                       &State::start);
+  state.where =
+      context::make_fcontext(static_cast<std::byte*>(state.mapping) + state.mapping_bytes, stack_bytes, &State::start);
 #ifdef STRETTO_TSAN
   state.sanitizer_fiber = __tsan_create_fiber(0);
 #endif

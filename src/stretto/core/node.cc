@@ -62,7 +62,8 @@ constexpr double most_charged_seconds = 1e6;  // virtual time is counted in pico
 Node& node_of_running_task(const char* call) {
   const Worker* const worker = Worker::current();
   if (worker != nullptr && worker->task() != nullptr) return worker->task()->node;
-  throw Error(ErrorCode::invalid_state, std::string(call) + " outside of a task does not know its node; call it on the Node");
+  throw Error(ErrorCode::invalid_state,
+              std::string(call) + " outside of a task does not know its node; call it on the Node");
 }
 
 }  // namespace
@@ -133,7 +134,8 @@ Cause Node::cause_of(Event event) {
 void Node::wait(Event event) {
   if (!event.exists()) return;
   if (fabric::Context::serving()) {
-    throw Error(ErrorCode::invalid_state, "wait() under a node's baton would never return; use the event as a precondition");
+    throw Error(ErrorCode::invalid_state,
+                "wait() under a node's baton would never return; use the event as a precondition");
   }
   Cause cause;
   const Worker* const worker = Worker::current();
@@ -157,7 +159,8 @@ void Node::wait_in_task(Event event, Cause& cause) {
 
 void Node::wait_in_thread(Event event, Cause& cause) {
   if (engine_.simulated()) {
-    throw Error(ErrorCode::invalid_state, "wait() in a thread of its own is not possible on sim, where exactly one thread runs");
+    throw Error(ErrorCode::invalid_state,
+                "wait() in a thread of its own is not possible on sim, where exactly one thread runs");
   }
   const auto wait = make_in_arena<ThreadWait>();
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;

@@ -81,8 +81,8 @@ bool Processor::release() noexcept {
 }
 
 void Processor::hand_on() noexcept {
-  const bool has_more = std::any_of(buckets_.begin(), buckets_.end(),
-                                    [](const Bucket& queue) { return queue.first != nullptr; });
+  const bool has_more =
+      std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& queue) { return queue.first != nullptr; });
   if (has_more || release()) engine_.make_ready(*this);
 }
 

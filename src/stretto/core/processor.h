@@ -77,7 +77,7 @@ class Processor {
   Engine& engine_;
   std::uint32_t index_;
   Kind kind_;
-  std::vector<Bucket> buckets_;  // by falling priority; only the holder touches it
+  std::vector<Bucket> buckets_;                           // by falling priority; only the holder touches it
   alignas(64) std::atomic<Runnable*> incoming_{nullptr};  // newest first
   std::atomic<State> state_{State::idle};
 };

@@ -104,8 +104,9 @@ RemoteTasks::~RemoteTasks() = default;
 Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& options, ConstByteSpan arguments,
                          TakeResult take_result) {
   if (where >= node_.size()) {
-    throw Error(ErrorCode::invalid_argument, "spawn_on: node " + std::to_string(where) + " does not exist; the job has " +
-                                                 std::to_string(node_.size()) + " nodes, numbered from 0");
+    throw Error(ErrorCode::invalid_argument, "spawn_on: node " + std::to_string(where) +
+                                                 " does not exist; the job has " + std::to_string(node_.size()) +
+                                                 " nodes, numbered from 0");
   }
   node_.events().check(options.precondition());
   const Event completion = node_.events().create();
@@ -123,8 +124,8 @@ void RemoteTasks::send_call(Call& call) {
   const Event completion = Event::from_bits(call.header.completion);
   Cause failure = call.cause;
   if (failure == nullptr && node_.endpoint().lost(call.where)) {
-    failure = std::make_shared<const Error>(ErrorCode::peer_lost, "node " + std::to_string(call.where) +
-                                                                      " is lost; it cannot run a task");
+    failure = std::make_shared<const Error>(ErrorCode::peer_lost,
+                                            "node " + std::to_string(call.where) + " is lost; it cannot run a task");
   }
   if (failure == nullptr) {
     try {
@@ -148,8 +149,8 @@ void RemoteTasks::send_reply(Reply& reply) {
                       payload);
   } catch (const Error&) {
     const Cause failure = cause_of_current_exception("the result of a remote task");
-    node_.endpoint().send(reply.to, fabric::MessageType::task_done,
-                          bytes_of(trigger_header(reply.completion, failure)), text_of(failure));
+    node_.endpoint().send(reply.to, fabric::MessageType::task_done, bytes_of(trigger_header(reply.completion, failure)),
+                          text_of(failure));
   }
 }
 
@@ -178,8 +179,8 @@ void RemoteTasks::start_here(const fabric::Message& message) {
     if (error.code() == ErrorCode::bad_input) throw;
     started.failure = std::make_shared<const Error>(error);  // no room for a task here, which is no fault of the caller
   }
-  auto* const reply = arena::make<Reply>(*this, message.from, Event::from_bits(header.completion),
-                                         std::move(started.write_result));
+  auto* const reply =
+      arena::make<Reply>(*this, message.from, Event::from_bits(header.completion), std::move(started.write_result));
   Cause cause = started.failure;
   if (cause != nullptr || node_.events().subscribe(started.completion, reply, &cause) != EventState::untriggered) {
     Reply::ready(reply, cause);
@@ -191,7 +192,8 @@ void RemoteTasks::finish_here(const fabric::Message& message) {
   const Event completion = Event::from_bits(header.event);
   const auto found = pending_.find(completion);
   if (found == pending_.end() || found->second.where != message.from) {
-    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " finishes a task that it was not given");
+    throw Error(ErrorCode::bad_input,
+                "node " + std::to_string(message.from) + " finishes a task that it was not given");
   }
   const Cause cause = cause_from(header, message.payload);
   if (cause == nullptr && found->second.take_result != nullptr) found->second.take_result(message.payload);

@@ -27,8 +27,9 @@ namespace stretto {
 
 namespace {
 
-// All segments of a process together leave room for the rest of its 47 bits of address space.
-constexpr std::size_t most_segment_bytes_of_process = std::size_t{16} << 40U;
+// Of all segments of a process together: more than a machine has memory, and less than the thread sanitizer leaves of
+// the address space.
+constexpr std::size_t most_segment_bytes_of_process = std::size_t{512} << 30U;
 
 constexpr unsigned spins_with_own_core = 20'000;
 
@@ -334,12 +335,13 @@ unsigned Runtime::workers() const { return parts_->workers; }
 std::string Runtime::describe() const {
   const std::uint32_t all = parts_->fabric->size();
   const std::size_t here = parts_->nodes.size();
-  std::string text = std::to_string(all) + (all == 1 ? " node on " : " nodes on ") + std::string(parts_->fabric->name());
+  std::string text =
+      std::to_string(all) + (all == 1 ? " node on " : " nodes on ") + std::string(parts_->fabric->name());
   if (here == all) {
     text += all == 1 ? ", in this process" : ", all in this process";
   } else {
-    text += ", " + std::to_string(here) + " in this process, host " +
-            parts_->fabric->host_of(parts_->nodes.front()->id());
+    text +=
+        ", " + std::to_string(here) + " in this process, host " + parts_->fabric->host_of(parts_->nodes.front()->id());
   }
   if (parts_->simulator != nullptr) return text + "; times are virtual";
   return text + "; " + std::to_string(parts_->workers) + (parts_->workers == 1 ? " worker thread" : " worker threads");

@@ -62,9 +62,7 @@ void SimEngine::make_ready(Processor& processor) noexcept {
 
 void SimEngine::make_ready_for(Processor& processor, Worker& /*worker*/) noexcept { make_ready(processor); }
 
-bool SimEngine::runs(const Processor& processor) const {
-  return unwinding_ || fabric_.alive(processor.node().id());
-}
+bool SimEngine::runs(const Processor& processor) const { return unwinding_ || fabric_.alive(processor.node().id()); }
 
 Processor* SimEngine::next(Worker& worker) {
   for (;;) {

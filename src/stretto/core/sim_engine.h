@@ -41,8 +41,8 @@ class SimEngine final : public Engine {
   fabric::SimFabric& fabric_;
   Worker worker_;
   double launch_;
-  Processor* ready_ = nullptr;                // set by the action that just ran
-  Worker::Suspended* charged_ = nullptr;      // likewise
+  Processor* ready_ = nullptr;            // set by the action that just ran
+  Worker::Suspended* charged_ = nullptr;  // likewise
   bool (*finished_)(void*) = nullptr;
   void* argument_ = nullptr;
   bool stuck_ = false;

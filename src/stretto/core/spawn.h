@@ -91,8 +91,8 @@ struct SpawnedTask final : TaskRecord {
   struct NoFrame {};
   F function;
   [[no_unique_address]] ResultSlot<Value> slot;
-  [[no_unique_address]] std::conditional_t<coroutine, std::conditional_t<coroutine, std::remove_cvref_t<Returned>, NoFrame>, NoFrame>
-      frame;
+  [[no_unique_address]] std::conditional_t<
+      coroutine, std::conditional_t<coroutine, std::remove_cvref_t<Returned>, NoFrame>, NoFrame> frame;
 };
 
 }  // namespace detail
@@ -104,8 +104,7 @@ auto Node::spawn(F&& function, const SpawnOptions& options) {
   events_.check(options.precondition());
   Processor& where = processor(options.processor());
   const Event completion = events_.create();
-  auto* const record =
-      arena::make<Spawned>(std::forward<F>(function), *this, where, options.priority(), completion);
+  auto* const record = arena::make<Spawned>(std::forward<F>(function), *this, where, options.priority(), completion);
   using Value = typename Spawned::Value;
   if constexpr (std::is_void_v<Value>) {
     submit(*record, options.precondition());

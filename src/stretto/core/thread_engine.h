@@ -85,7 +85,7 @@ class ThreadEngine final : public Engine {
 
   Options options_;
   std::chrono::steady_clock::time_point started_;  // determinism: this engine is the one that runs in real time
-  std::vector<std::unique_ptr<Seat>> seats_;  // the last one is the service seat
+  std::vector<std::unique_ptr<Seat>> seats_;       // the last one is the service seat
   std::vector<fabric::Endpoint*> polled_;
 
   std::mutex mutex_;

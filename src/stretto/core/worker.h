@@ -64,9 +64,9 @@ class Worker {
   bool guarded_stacks_;
   Processor* held_ = nullptr;
   TaskRecord* task_ = nullptr;
-  std::unique_ptr<Fiber> home_;                 // the thread's own stack, while the worker runs
+  std::unique_ptr<Fiber> home_;  // the thread's own stack, while the worker runs
   std::unique_ptr<Fiber> running_;
-  std::vector<std::unique_ptr<Fiber>> idle_;    // stacks in the middle of loop(), waiting to be gone on with
+  std::vector<std::unique_ptr<Fiber>> idle_;  // stacks in the middle of loop(), waiting to be gone on with
 };
 
 }  // namespace stretto

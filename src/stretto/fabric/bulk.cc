@@ -1,16 +1,11 @@
 #include "stretto/fabric/bulk.h"
 
 #include <cstring>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace stretto::fabric {
-
-namespace {
-
-// A peer's offer makes this node allocate: no more than a peer's largest segment could hold.
-constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30U;
-
-}  // namespace
 
 struct Bulk::Fetch final : Completion {
   Fetch(Bulk& owner, NodeId sender, const Offer& offered)
@@ -70,12 +65,18 @@ void Bulk::on_message(const Message& message) {
 void Bulk::fetch(NodeId from, const Offer& offer) {
   const auto index = static_cast<std::size_t>(offer.type);
   if (index >= message_types || handlers_[index] == nullptr || offer.header_bytes > max_header_bytes ||
-      offer.payload_bytes > most_bytes) {
+      offer.payload_bytes > endpoint_.segment().capacity()) {
     throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " offers a message that cannot be: type " +
                                           std::to_string(index) + ", " + std::to_string(offer.payload_bytes) +
                                           " bytes");
   }
-  auto fetching = std::make_unique<Fetch>(*this, from, offer);
+  std::unique_ptr<Fetch> fetching;
+  try {
+    fetching = std::make_unique<Fetch>(*this, from, offer);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_resources, "no memory for the " + std::to_string(offer.payload_bytes) +
+                                                 " bytes that node " + std::to_string(from) + " sends");
+  }
   Fetch& started = *fetching;
   fetches_.emplace(&started, std::move(fetching));
   endpoint_.get(from, offer.offset, started.bytes, &started);

@@ -43,7 +43,7 @@ class Bulk final : private MessageHandler, private EndpointObserver {
 
   Endpoint& endpoint_;
   std::vector<MessageHandler*> handlers_;
-  std::map<Offset, NodeId> offered_;  // by where the payload lies: to whom
+  std::map<Offset, NodeId> offered_;                        // by where the payload lies: to whom
   std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;  // determinism: looked up, never walked
 };
 

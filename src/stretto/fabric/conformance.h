@@ -117,7 +117,9 @@ class Recorder final : public MessageHandler, public EndpointObserver {
 
   void on_message(const Message& message) override {
     if (check) check(message);
-    messages.push_back({message.from, message.type, {message.header.begin(), message.header.end()},
+    messages.push_back({message.from,
+                        message.type,
+                        {message.header.begin(), message.header.end()},
                         {message.payload.begin(), message.payload.end()}});
   }
   void on_notification(NodeId from, Notification notification) override {

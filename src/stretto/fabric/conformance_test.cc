@@ -7,128 +7,13 @@
 #include <cstring>
 #include <set>
 
-#include "stretto/fabric/bootstrap/in_process.h"
 #include "stretto/fabric/bulk.h"
-#include "stretto/fabric/cluster/cluster_fabric.h"
-#include "stretto/fabric/local/local_fabric.h"
-#include "stretto/fabric/sim/sim_fabric.h"
+#include "stretto/fabric/conformance_kinds.h"
 
 namespace stretto::fabric::conformance {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-// Driven by the test's thread alone.
-class LocalJob final : public Job {
- public:
-  explicit LocalJob(const LocalOptions& options) : fabric_(options, nullptr) {}
-  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
-  bool step() override {
-    bool happened = false;
-    for (Endpoint* const endpoint : fabric_.endpoints()) happened |= endpoint->context().serve();
-    return happened;
-  }
-
- private:
-  LocalFabric fabric_;
-};
-
-// Driven by the test's thread and another one that takes over what is too much for it.
-class ThreadedLocalJob final : public Job {
- public:
-  explicit ThreadedLocalJob(const LocalOptions& options) : fabric_(options, &thread_) {}
-  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
-  bool step() override { return patience_.after(false); }
-
- private:
-  ServingThread thread_;
-  LocalFabric fabric_;
-  Patience patience_;
-};
-
-class SimJob final : public Job {
- public:
-  explicit SimJob(const SimOptions& options) : fabric_(options) {}
-  std::span<Endpoint* const> endpoints() override { return fabric_.endpoints(); }
-  bool step() override { return fabric_.timeline().step(); }
-
- private:
-  SimFabric fabric_;
-};
-
-// A fabric for each node, as if it were a process, each served in turn.
-class ClusterJob final : public Job {
- public:
-  ClusterJob(std::uint32_t nodes, const ClusterOptions& options) : fabrics_(nodes) {
-    auto bootstraps = make_in_process_job(nodes);
-    std::vector<std::thread> starters;  // starting is collective
-    for (NodeId node = 0; node < nodes; ++node) {
-      starters.emplace_back([this, node, &options, bootstrap = std::move(bootstraps[node])]() mutable {
-        fabrics_[node] = make_cluster_fabric(std::move(bootstrap), options, nullptr);
-      });
-    }
-    for (std::thread& starter : starters) starter.join();
-    for (const auto& fabric : fabrics_) endpoints_.push_back(fabric->endpoints().front());
-  }
-  ~ClusterJob() override {
-    std::vector<std::thread> leavers;  // so is leaving
-    for (const auto& fabric : fabrics_) leavers.emplace_back([&fabric] { fabric->close(); });
-    for (std::thread& leaver : leavers) leaver.join();
-  }
-  std::span<Endpoint* const> endpoints() override { return endpoints_; }
-  bool step() override {
-    bool happened = false;
-    for (Endpoint* const endpoint : endpoints_) happened |= endpoint->context().serve();
-    return patience_.after(happened);
-  }
-
- private:
-  std::vector<std::unique_ptr<Fabric>> fabrics_;
-  std::vector<Endpoint*> endpoints_;
-  Patience patience_;
-};
-
-LocalOptions local_options(std::uint32_t nodes, std::size_t segment_bytes, bool peer_pointer) {
-  return {.nodes = nodes, .peer_pointer = peer_pointer, .segment_bytes = segment_bytes};
-}
-
-ClusterOptions cluster_options(std::size_t segment_bytes, bool peer_pointer) {
-  ClusterOptions options;
-  options.segment_bytes = segment_bytes;
-  options.peer_pointer = peer_pointer;
-  return options;
-}
-
-SimOptions sim_options(std::uint32_t nodes, std::size_t segment_bytes) {
-  SimOptions options;
-  options.nodes = nodes;
-  options.segment_bytes = segment_bytes;
-  return options;
-}
-
-SimOptions disordered(SimOptions options) {
-  options.seed = 5;
-  options.jitter = 3e-6;
-  options.reorder = 0.3;
-  options.delay_probability = 0.1;
-  options.delay = 50e-6;
-  return options;
-}
-
-const Kind kinds[] = {
-    {"local", [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, true)); }},
-    {"local_without_peer_pointer",
-     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, false)); }},
-    {"local_with_threads",
-     [](auto nodes, auto bytes) { return std::make_unique<ThreadedLocalJob>(local_options(nodes, bytes, true)); }},
-    {"sim", [](auto nodes, auto bytes) { return std::make_unique<SimJob>(sim_options(nodes, bytes)); }},
-    {"sim_disordered",
-     [](auto nodes, auto bytes) { return std::make_unique<SimJob>(disordered(sim_options(nodes, bytes))); }},
-    {"cluster",
-     [](auto nodes, auto bytes) { return std::make_unique<ClusterJob>(nodes, cluster_options(bytes, true)); }},
-    {"cluster_without_peer_pointer",
-     [](auto nodes, auto bytes) { return std::make_unique<ClusterJob>(nodes, cluster_options(bytes, false)); }},
-};
 
 class FabricConformance : public testing::TestWithParam<Kind> {
  protected:
@@ -454,9 +339,7 @@ TEST_P(FabricConformance, GetBringsTheBytes) {
     for (const std::size_t bytes : {0U, 1U, 1000U, 65'536U, 3'000'000U}) {
       const Bytes source = random_bytes(random, bytes);
       const Offset offset = endpoint(from).segment().allocate(bytes);
-      at(from, [&](Endpoint& e, Recorder&) {
-        std::copy(source.begin(), source.end(), e.segment().pointer(offset));
-      });
+      at(from, [&](Endpoint& e, Recorder&) { std::copy(source.begin(), source.end(), e.segment().pointer(offset)); });
       Bytes destination(bytes + 1, std::byte{0x77});
       CountingCompletion completion;
       at(0, [&](Endpoint& e, Recorder&) {
@@ -537,16 +420,15 @@ TEST_P(FabricConformance, OperationsTowardsALostPeerAreDropped) {
     Bytes bytes(64, std::byte{1});
     CountingCompletion put;
     CountingCompletion get;
-    at(from, [&, to = to](Endpoint& e, Recorder&) {
+    at(from, [&](Endpoint& e, Recorder&) {
       e.send(to, MessageType::test, {}, bytes);
       e.put(to, offset, bytes, 5, &put);
       e.put(to, offset, bytes, 5, nullptr);
       e.get(to, offset, bytes, &get);
       EXPECT_EQ(put.fired + get.fired, 0) << "before the call returned";
     });
-    ASSERT_TRUE(drive_until([&, from = from] {
-      return at(from, [&](Endpoint&, Recorder&) { return put.fired + get.fired == 2; });
-    }));
+    ASSERT_TRUE(
+        drive_until([&] { return at(from, [&](Endpoint&, Recorder&) { return put.fired + get.fired == 2; }); }));
     EXPECT_TRUE(put.lost);
     EXPECT_TRUE(get.lost);
     settle();
@@ -609,7 +491,7 @@ TEST_P(FabricBulk, PayloadsOfAnySizeArriveWholeAndAreFreed) {
     for (const auto& [from, to] : {std::pair<NodeId, NodeId>{0, 1}, {1, 2}, {2, 2}}) {
       const std::size_t before = received(to);
       send_bulk(from, to, header, payload);
-      ASSERT_TRUE(drive_until([&, to = to] { return received(to) > before; }));
+      ASSERT_TRUE(drive_until([&] { return received(to) > before; }));
       const auto& message = recorders_[to]->messages.back();
       EXPECT_EQ(message.from, from);
       EXPECT_EQ(message.header, header);

@@ -1,10 +1,10 @@
 #include "stretto/fabric/context.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
-
-#include <sched.h>
 
 namespace stretto::fabric {
 

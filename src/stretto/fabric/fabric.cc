@@ -30,8 +30,8 @@ void Endpoint::deliver(const Message& message) {
   const auto index = static_cast<std::size_t>(message.type);
   try {
     if (index >= message_types || handlers_[index] == nullptr) {
-      throw Error(ErrorCode::bad_input, "message of unknown type " + std::to_string(index) + " from node " +
-                                            std::to_string(message.from));
+      throw Error(ErrorCode::bad_input,
+                  "message of unknown type " + std::to_string(index) + " from node " + std::to_string(message.from));
     }
     handlers_[index]->on_message(message);
   } catch (const Error& error) {

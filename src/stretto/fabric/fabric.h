@@ -59,10 +59,10 @@ class Endpoint {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  NodeId self() const noexcept { return self_; }          ///< any thread
-  std::uint32_t size() const noexcept { return size_; }   ///< nodes of the job; any thread
-  Context& context() noexcept { return context_; }        ///< any thread
-  Segment& segment() noexcept { return *segment_; }       ///< any thread
+  NodeId self() const noexcept { return self_; }         ///< any thread
+  std::uint32_t size() const noexcept { return size_; }  ///< nodes of the job; any thread
+  Context& context() noexcept { return context_; }       ///< any thread
+  Segment& segment() noexcept { return *segment_; }      ///< any thread
   bool lost(NodeId peer) const { return lost_[peer]; }
 
   /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.

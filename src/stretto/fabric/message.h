@@ -46,10 +46,10 @@ template <class Header>
 Header read_header(const Message& message) {
   static_assert(std::is_trivially_copyable_v<Header> && sizeof(Header) <= max_header_bytes);
   if (message.header.size() != sizeof(Header)) {
-    throw Error(ErrorCode::bad_input,
-                "message of type " + std::to_string(static_cast<unsigned>(message.type)) + " from node " +
-                    std::to_string(message.from) + " has a header of " + std::to_string(message.header.size()) +
-                    " bytes where " + std::to_string(sizeof(Header)) + " are expected");
+    throw Error(ErrorCode::bad_input, "message of type " + std::to_string(static_cast<unsigned>(message.type)) +
+                                          " from node " + std::to_string(message.from) + " has a header of " +
+                                          std::to_string(message.header.size()) + " bytes where " +
+                                          std::to_string(sizeof(Header)) + " are expected");
   }
   Header header;
   std::memcpy(&header, message.header.data(), sizeof(Header));

@@ -45,9 +45,9 @@ class Segment {
   int descriptor_ = -1;
   std::byte* base_ = nullptr;
   mutable std::mutex mutex_;
-  std::atomic<std::size_t> grown_{0};            // [0, grown_) is backed
+  std::atomic<std::size_t> grown_{0};  // [0, grown_) is backed
   std::size_t in_use_ = 0;
-  std::map<std::uint64_t, std::size_t> free_;    // by offset, never adjacent
+  std::map<std::uint64_t, std::size_t> free_;  // by offset, never adjacent
   std::map<std::uint64_t, std::size_t> used_;
 };
 

@@ -25,7 +25,8 @@ double parse_probability(std::string_view text, std::string_view name) { return 
 KillFault parse_kill(std::string_view text) {
   const std::size_t mark = text.find_first_of("@#");
   if (mark == std::string_view::npos) {
-    throw Error(ErrorCode::bad_input, "kill=" + std::string(text) + ": write NODE@TIME or NODE#MESSAGE, such as 2@1.5ms");
+    throw Error(ErrorCode::bad_input,
+                "kill=" + std::string(text) + ": write NODE@TIME or NODE#MESSAGE, such as 2@1.5ms");
   }
   KillFault fault;
   fault.node = static_cast<NodeId>(parse_count(text.substr(0, mark), "kill", 0, max_nodes - 1));

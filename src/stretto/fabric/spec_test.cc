@@ -30,8 +30,9 @@ TEST(Spec, LocalIsReadWithItsDefaults) {
 
 TEST(Spec, EveryOptionOfSimIsRead) {
   const SimOptions sim =
-      parse_spec("sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,overhead=300ns,gap=50ns,jitter=2us,reorder=0.25,"
-                 "delay=1ms,delay_probability=0.5,task=4us,detection=30us,kill=3@1.5ms,kill=4#17")
+      parse_spec(
+          "sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,overhead=300ns,gap=50ns,jitter=2us,reorder=0.25,"
+          "delay=1ms,delay_probability=0.5,task=4us,detection=30us,kill=3@1.5ms,kill=4#17")
           .sim;
   EXPECT_EQ(sim.nodes, 16U);
   EXPECT_EQ(sim.seed, 7U);
@@ -68,11 +69,33 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on or off"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
-  for (const char* const text :
-       {"", ":", "local:", "local:0", "local:-1", "local:2x", "local:99999999999999999999", "sim:", "sim:0", "sim:4,,",
-        "sim:4,seed", "sim:4,seed=", "sim:4,seed=x", "sim:4,latency=1", "sim:4,latency=-1us", "sim:4,reorder=2",
-        "sim:4,reorder=nan", "sim:4,bandwidth=0GB/s", "sim:4,latency=1e400us", "sim:4,kill=@1ms", "sim:4,kill=1#",
-        "sim:4,kill=1@", "cluster:4", "cluster,x=1", "sim:4,peer_pointer=on", "local:4,seed=1", "sim:70000"}) {
+  for (const char* const text : {"",
+                                 ":",
+                                 "local:",
+                                 "local:0",
+                                 "local:-1",
+                                 "local:2x",
+                                 "local:99999999999999999999",
+                                 "sim:",
+                                 "sim:0",
+                                 "sim:4,,",
+                                 "sim:4,seed",
+                                 "sim:4,seed=",
+                                 "sim:4,seed=x",
+                                 "sim:4,latency=1",
+                                 "sim:4,latency=-1us",
+                                 "sim:4,reorder=2",
+                                 "sim:4,reorder=nan",
+                                 "sim:4,bandwidth=0GB/s",
+                                 "sim:4,latency=1e400us",
+                                 "sim:4,kill=@1ms",
+                                 "sim:4,kill=1#",
+                                 "sim:4,kill=1@",
+                                 "cluster:4",
+                                 "cluster,x=1",
+                                 "sim:4,peer_pointer=on",
+                                 "local:4,seed=1",
+                                 "sim:70000"}) {
     EXPECT_NE(refusal(text), "accepted") << text;
   }
 }

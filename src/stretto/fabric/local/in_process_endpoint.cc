@@ -22,7 +22,9 @@ struct InProcessEndpoint::MessageParcel : Parcel {
 
   static void arrive(Item* item) noexcept {
     auto* const parcel = static_cast<MessageParcel*>(item);
-    parcel->to.deliver({parcel->from.self(), parcel->type, {parcel->data(), parcel->header_bytes},
+    parcel->to.deliver({parcel->from.self(),
+                        parcel->type,
+                        {parcel->data(), parcel->header_bytes},
                         {parcel->data() + parcel->header_bytes, parcel->payload_bytes}});
     discard_block(parcel);
   }
@@ -79,7 +81,9 @@ struct InProcessEndpoint::PutParcel : Parcel {
 
 struct InProcessEndpoint::GetReply : Parcel {
   GetReply(InProcessEndpoint& owner, InProcessEndpoint& asker, std::uint64_t get_id, ConstByteSpan bytes)
-      : Parcel(&GetReply::arrive, &discard_heap<GetReply>, owner, asker), id(get_id), data(bytes.begin(), bytes.end()) {}
+      : Parcel(&GetReply::arrive, &discard_heap<GetReply>, owner, asker),
+        id(get_id),
+        data(bytes.begin(), bytes.end()) {}
 
   static void arrive(Item* item) noexcept {
     const std::unique_ptr<GetReply> reply(static_cast<GetReply*>(item));
@@ -122,8 +126,7 @@ struct InProcessEndpoint::GetRequest : Parcel {
 };
 
 struct InProcessEndpoint::Completed : Item {
-  Completed(Completion* done, bool was_lost) noexcept
-      : Item(&Completed::arrive), completion(done), lost(was_lost) {}
+  Completed(Completion* done, bool was_lost) noexcept : Item(&Completed::arrive), completion(done), lost(was_lost) {}
 
   static void arrive(Item* item) noexcept {
     auto* const completed = static_cast<Completed*>(item);
@@ -214,8 +217,8 @@ void InProcessEndpoint::complete_later(Completion* completion, bool lost) {
 
 void InProcessEndpoint::reject(NodeId from, const char* what, Offset offset, std::size_t bytes) {
   lose(from, Error(ErrorCode::bad_input, "node " + std::to_string(from) + " asked for a " + what + " of " +
-                                              std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                                              ", outside of the allocated segment of node " + std::to_string(self())));
+                                             std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                                             ", outside of the allocated segment of node " + std::to_string(self())));
 }
 
 }  // namespace stretto::fabric

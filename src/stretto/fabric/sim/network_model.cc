@@ -16,8 +16,7 @@ NetworkModel::NetworkModel(const SimOptions& options)
 VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, VirtualTime now) {
   if (from == to) return now;
   const VirtualTime start = std::max(now, sender_free_[from]);
-  const VirtualTime injected =
-      start + overhead_ + to_virtual(static_cast<double>(bytes) * options_.seconds_per_byte);
+  const VirtualTime injected = start + overhead_ + to_virtual(static_cast<double>(bytes) * options_.seconds_per_byte);
   sender_free_[from] = std::max(injected, start + gap_);
   VirtualTime arrival = injected + latency_;
   if (options_.jitter > 0) arrival += to_virtual(options_.jitter * random_.unit());

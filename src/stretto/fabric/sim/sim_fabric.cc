@@ -69,9 +69,8 @@ class SimFabric::Obituary final : public Action {
   void run() override {
     if (!fabric_.alive(told_)) return;
     Endpoint& endpoint = *fabric_.endpoints_[told_];
-    endpoint.context().enter([&] {
-      endpoint.lose(dead_, Error(ErrorCode::peer_lost, "node " + std::to_string(dead_) + " was killed"));
-    });
+    endpoint.context().enter(
+        [&] { endpoint.lose(dead_, Error(ErrorCode::peer_lost, "node " + std::to_string(dead_) + " was killed")); });
   }
 
  private:
@@ -95,7 +94,8 @@ SimFabric::SimFabric(const SimOptions& options)
   for (InProcessEndpoint* const endpoint : peers) endpoint->connect(peers);
   for (const KillFault& fault : options.kills) {
     if (fault.seconds >= 0) {
-      timeline_.at(to_virtual(fault.seconds), std::make_unique<Death>(*this, fault.node), label(Kind::death, fault.node, 0));
+      timeline_.at(to_virtual(fault.seconds), std::make_unique<Death>(*this, fault.node),
+                   label(Kind::death, fault.node, 0));
     }
   }
 }

@@ -148,7 +148,8 @@ TEST(SimFabric, TheTraceIsAFunctionOfTheSeed) {
     Machine machine(options);
     for (NodeId node = 0; node < 5; ++node) {
       machine.nodes[node]->check = [&machine, node, left = 20](const Message& message) mutable {
-        if (left-- > 0) machine.fabric.endpoints()[node]->send((message.from + 1) % 5, message.type, {}, message.payload);
+        if (left-- > 0)
+          machine.fabric.endpoints()[node]->send((message.from + 1) % 5, message.type, {}, message.payload);
       };
     }
     for (NodeId from = 0; from < 5; ++from) machine.send(from, (from + 2) % 5, bytes);

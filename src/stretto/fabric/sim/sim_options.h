@@ -12,24 +12,24 @@ namespace stretto::fabric {
 /// When a node of a simulated machine dies: at a virtual time, or when the job's message number `message` is sent.
 struct KillFault {
   NodeId node = 0;
-  double seconds = -1;                                                  ///< negative: not by time
-  std::uint64_t message = std::numeric_limits<std::uint64_t>::max();    ///< counted from 0
+  double seconds = -1;                                                ///< negative: not by time
+  std::uint64_t message = std::numeric_limits<std::uint64_t>::max();  ///< counted from 0
 };
 
 /// A simulated machine: LogGP parameters (Alexandrov et al. 1995), disorder, faults. Times in seconds.
 struct SimOptions {
   std::uint32_t nodes = 1;
   std::uint64_t seed = 1;
-  double latency = 1e-6;              ///< L: on the wire
-  double overhead = 0.2e-6;           ///< o: of each message, at its sender and again at its receiver
-  double gap = 0;                     ///< g: least time between two sends of one node
-  double seconds_per_byte = 0.1e-9;   ///< G: 1 / bandwidth
-  double jitter = 0;                  ///< added to each latency, uniform in [0, jitter)
-  double reorder = 0;                 ///< probability that a message is delayed past later ones, by up to 4 latencies
-  double delay_probability = 0;       ///< probability of a fault that delays a message by `delay`
+  double latency = 1e-6;             ///< L: on the wire
+  double overhead = 0.2e-6;          ///< o: of each message, at its sender and again at its receiver
+  double gap = 0;                    ///< g: least time between two sends of one node
+  double seconds_per_byte = 0.1e-9;  ///< G: 1 / bandwidth
+  double jitter = 0;                 ///< added to each latency, uniform in [0, jitter)
+  double reorder = 0;                ///< probability that a message is delayed past later ones, by up to 4 latencies
+  double delay_probability = 0;      ///< probability of a fault that delays a message by `delay`
   double delay = 0;
-  double task = 0;                    ///< cost of launching a task
-  double detection = 20e-6;           ///< from a node's death until its peers know
+  double task = 0;           ///< cost of launching a task
+  double detection = 20e-6;  ///< from a node's death until its peers know
   std::vector<KillFault> kills;
   std::size_t segment_bytes = std::size_t{1} << 30U;
 };
