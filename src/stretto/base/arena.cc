@@ -11,14 +11,8 @@
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define STRETTO_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STRETTO_ASAN 1
-#endif
-#endif
 #ifdef STRETTO_ASAN
 #include <sanitizer/asan_interface.h>
 #else

@@ -108,8 +108,12 @@ std::shared_ptr<const Plan> CollectiveService::plan(const Group& group, const Co
 void CollectiveService::begin(CollectiveOperation& operation) {
   const Identity& identity = operation.identity();
   Progress& progress = progress_[identity.stream];
-  progress.beyond.insert(identity.sequence);
-  while (progress.beyond.erase(progress.low) == 1) ++progress.low;
+  if (identity.sequence == progress.low) {
+    ++progress.low;
+  } else {
+    progress.beyond.insert(identity.sequence);
+  }
+  while (!progress.beyond.empty() && progress.beyond.erase(progress.low) == 1) ++progress.low;
   operations_.emplace(identity, &operation);
   const auto found = early_.find(identity);
   CollectiveOperation::Early early;

@@ -175,6 +175,7 @@ void CollectiveOperation::take(Early early) {
 void CollectiveOperation::prepare() {
   const schedule::Schedule& plan = setup_.plan->schedule();
   missing_.reserve(plan.steps.size());
+  runnable_.reserve(plan.steps.size());
   for (const schedule::Step& step : plan.steps) missing_.push_back(step.dependency_count);
   states_.assign(plan.steps.size(), StepState::waiting);
   heard_by_.assign(setup_.plan->peers().size(), false);
@@ -211,9 +212,7 @@ void CollectiveOperation::allocate_scratch() {
     scratch_offset_ = static_cast<std::int64_t>(service_.endpoint().segment().allocate(bytes));
     scratch_ = service_.endpoint().segment().pointer(static_cast<std::uint64_t>(scratch_offset_));
   } else {
-    own_scratch_ = std::make_unique<std::byte[]>(bytes + slot_alignment);
-    const auto address = reinterpret_cast<std::uintptr_t>(own_scratch_.get());
-    scratch_ = own_scratch_.get() + (slot_alignment - address % slot_alignment) % slot_alignment;
+    scratch_ = static_cast<std::byte*>(memory_.allocate(bytes, slot_alignment));
   }
 }
 
@@ -426,7 +425,7 @@ void CollectiveOperation::do_piece_of_sending() {
                           new PutDone(*this, sending.step, last));
   service_.endpoint().context().spend(cost_of(bytes));
   sending.sent += bytes;
-  if (last) sendings_.pop_front();
+  if (last) sendings_.erase(sendings_.begin());
   if (!sendings_.empty()) take_turn_later();
 }
 
@@ -464,7 +463,7 @@ void CollectiveOperation::do_piece_of_combine() {
   combine.done += bytes;
   if (combine.done == combine.destination.size()) {
     const std::uint32_t step = combine.step;
-    combines_.pop_front();
+    combines_.erase(combines_.begin());
     combined(step);
   }
   if (!combines_.empty()) take_turn_later();
@@ -472,7 +471,7 @@ void CollectiveOperation::do_piece_of_combine() {
 
 void CollectiveOperation::hand_to_task() {
   auto* const task = new CombineTask(*this, combines_.front());
-  combines_.pop_front();
+  combines_.erase(combines_.begin());
   combining_in_task_ = true;
   ++under_way_;
   service_.node().service_processor().post(task);

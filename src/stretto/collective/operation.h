@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -134,20 +136,23 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   CollectiveService& service_;
   Setup setup_;
   Cause failure_;
-  std::vector<std::uint32_t> missing_;   // by step: dependencies that are not complete yet
-  std::vector<StepState> states_;        // by step
-  std::uint32_t first_awaited_ = 0;      // all steps before are complete
-  std::vector<bool> heard_by_;           // by peer of the plan: whether it was sent our identity
-  std::vector<std::uint32_t> runnable_;  // steps whose dependencies are complete
+  // What follows lives in `memory_`: a small operation allocates nothing of its own.
+  alignas(16) std::array<std::byte, 768> store_;
+  std::pmr::monotonic_buffer_resource memory_{store_.data(), store_.size()};
+  std::pmr::vector<std::uint32_t> missing_{&memory_};  // by step: dependencies that are not complete yet
+  std::pmr::vector<StepState> states_{&memory_};       // by step
+  std::uint32_t first_awaited_ = 0;                    // all steps before are complete
+  std::pmr::vector<bool> heard_by_ =
+      std::pmr::vector<bool>(&memory_);                 // by peer of the plan: whether it was sent our identity
+  std::pmr::vector<std::uint32_t> runnable_{&memory_};  // steps whose dependencies are complete
   std::size_t steps_left_ = 0;
-  std::deque<Combine> combines_;
-  std::deque<Sending> sendings_;
+  std::pmr::vector<Combine> combines_{&memory_};                 // to be done, in order
+  std::pmr::vector<Sending> sendings_{&memory_};                 // likewise
   std::map<std::uint32_t, std::vector<std::byte>> parked_data_;  // by receive step that has not started
   std::map<std::uint32_t, ReadyHeader> parked_ready_;            // by send step that has not started
   std::map<std::uint32_t, Landing> landings_;                    // by large receive step
   std::size_t slot_bytes_ = 0;                                   // of one scratch slot
   std::byte* scratch_ = nullptr;
-  std::unique_ptr<std::byte[]> own_scratch_;
   std::int64_t scratch_offset_ = -1;  // in the segment, where peers put into it
   std::uint32_t under_way_ = 0;       // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;

@@ -10,21 +10,8 @@
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define STRETTO_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STRETTO_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define STRETTO_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define STRETTO_TSAN 1
-#endif
-#endif
 #ifdef STRETTO_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif

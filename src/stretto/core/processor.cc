@@ -1,7 +1,9 @@
 #include "stretto/core/processor.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "stretto/base/linked.h"
 #include "stretto/core/engine.h"
 #include "stretto/core/worker.h"
 
@@ -49,19 +51,8 @@ void Processor::unpop(Runnable* runnable) noexcept {
 }
 
 void Processor::take_incoming() noexcept {
-  Runnable* newest = incoming_.exchange(nullptr, std::memory_order_seq_cst);
-  Runnable* oldest = nullptr;
-  while (newest != nullptr) {
-    Runnable* const older = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
-  while (oldest != nullptr) {
-    Runnable* const newer = oldest->next;
-    append(oldest);
-    oldest = newer;
-  }
+  Runnable* next = oldest_first(incoming_.exchange(nullptr, std::memory_order_seq_cst)).first;
+  while (next != nullptr) append(std::exchange(next, next->next));
 }
 
 Runnable* Processor::pop() noexcept {

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/linked.h"
+
 namespace stretto {
 
 namespace {
@@ -21,23 +23,6 @@ struct FireQueue {
 
 thread_local FireQueue fire_queue;  // determinism: holds nothing between two calls from outside
 
-struct Ordered {
-  Waiter* first;
-  Waiter* last;
-};
-
-Ordered oldest_first(Waiter* newest) noexcept {
-  Waiter* const last = newest;
-  Waiter* first = nullptr;
-  while (newest != nullptr) {
-    Waiter* const older = newest->next;
-    newest->next = first;
-    first = newest;
-    newest = older;
-  }
-  return {first, last};
-}
-
 void fire_list(Waiter* first, const Cause& cause) noexcept {
   while (first != nullptr) {
     Waiter* const next = first->next;  // the record may be gone after its waiter fired
@@ -51,7 +36,7 @@ void fire_list(Waiter* first, const Cause& cause) noexcept {
 void fire_all(Waiter* newest, const Cause& cause) noexcept {
   if (newest == nullptr) return;
   FireQueue& queue = fire_queue;
-  const Ordered list = oldest_first(newest);
+  const Linked<Waiter> list = oldest_first(newest);
   if (queue.active) {
     if (cause != nullptr) {
       queue.poisoned.push_back({list.first, cause});

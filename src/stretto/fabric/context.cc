@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "stretto/base/linked.h"
+
 namespace stretto::fabric {
 
 // The contexts that this thread still has to serve: the flattened form of "serve the peer I just posted to".
@@ -103,32 +105,16 @@ bool Context::serve() noexcept {
 
 void Context::enter(void (*function)(void*), void* argument) { serve_list.enter(*this, function, argument); }
 
-void Context::take_inbox() noexcept {
-  Item* newest = inbox_.exchange(nullptr, std::memory_order_seq_cst);
-  if (newest == nullptr) return;
-  Item* const last = newest;
-  Item* first = nullptr;
-  while (newest != nullptr) {
-    Item* const older = newest->next;
-    newest->next = first;
-    first = newest;
-    newest = older;
-  }
-  if (leftover_.load(std::memory_order_relaxed) == nullptr) {
-    leftover_.store(first, std::memory_order_relaxed);
-  } else {
-    leftover_last_->next = first;
-  }
-  leftover_last_ = last;
-}
-
 bool Context::drain(std::uint32_t budget) noexcept {
   spent_ = 0;
   for (;;) {
-    if (leftover_.load(std::memory_order_relaxed) == nullptr) take_inbox();
-    Item* const item = leftover_.load(std::memory_order_relaxed);
+    Item* item = leftover_.load(std::memory_order_relaxed);
+    if (item == nullptr) item = oldest_first(inbox_.exchange(nullptr, std::memory_order_seq_cst)).first;
     if (item == nullptr) return true;
-    if (spent_ >= budget) return false;
+    if (spent_ >= budget) {
+      leftover_.store(item, std::memory_order_relaxed);
+      return false;
+    }
     leftover_.store(item->next, std::memory_order_relaxed);
     ++spent_;
     item->run(item);

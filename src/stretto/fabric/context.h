@@ -76,7 +76,6 @@ class Context {
     return leftover_.load(std::memory_order_seq_cst) != nullptr || inbox_.load(std::memory_order_seq_cst) != nullptr;
   }
   bool drain(std::uint32_t budget) noexcept;
-  void take_inbox() noexcept;
 
   static constexpr std::uint32_t budget_of_passing_thread = 512;
 
@@ -84,7 +83,6 @@ class Context {
   alignas(64) std::atomic<bool> locked_{false};
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
-  Item* leftover_last_ = nullptr;
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;
   void* poll_argument_ = nullptr;
