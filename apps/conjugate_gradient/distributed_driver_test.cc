@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "conjugate_gradient/serial_driver.h"
+#include "conjugate_gradient/test_support.h"
 #include "stretto/collective/collective.h"
-#include "stretto/core/runtime.h"
 
 namespace conjugate_gradient {
 namespace {
@@ -28,14 +28,6 @@ using stretto::Task;
 constexpr unsigned node_counts[] = {1, 2, 3, 7, 16};
 constexpr Method methods[] = {Method::classic, Method::pipelined};
 
-SolverOptions with(Method method, double tolerance = 1e-8, std::size_t max_iterations = 0) {
-  SolverOptions options;
-  options.method = method;
-  options.tolerance = tolerance;
-  options.max_iterations = max_iterations;
-  return options;
-}
-
 Problem problem_of(std::size_t rows, const std::vector<Entry>& lower) {
   return Problem(MatrixFile{mirrored(assemble(rows, rows, lower).matrix), false, 0}, "test");
 }
@@ -48,14 +40,6 @@ Problem chain(std::size_t rows, double diagonal) {
     if (i > 0) lower.push_back({i, i - 1, -1});
   }
   return problem_of(rows, lower);
-}
-
-void run_on(const std::string& fabric, stretto::Runtime::Main main) {
-  stretto::RuntimeOptions options;
-  options.fabric = fabric;
-  options.workers = 2;
-  stretto::Runtime runtime(options);
-  runtime.run(std::move(main));
 }
 
 /// One result per node.

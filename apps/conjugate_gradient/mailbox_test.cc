@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/runtime.h"
+#include "conjugate_gradient/test_support.h"
 
 namespace conjugate_gradient {
 namespace {
@@ -19,14 +19,6 @@ using stretto::NodeId;
 using stretto::Task;
 
 constexpr std::size_t letter_count = 40;
-
-void run_on(const std::string& fabric, stretto::Runtime::Main main) {
-  stretto::RuntimeOptions options;
-  options.fabric = fabric;
-  options.workers = 2;
-  stretto::Runtime runtime(options);
-  runtime.run(std::move(main));
-}
 
 /// Letter i of `from` holds i + 1 values, or, one of them, more than any message carries.
 Mailbox::Values content(NodeId from, std::size_t i) {

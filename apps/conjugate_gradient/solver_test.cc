@@ -9,6 +9,7 @@
 #include <string>
 
 #include "conjugate_gradient/serial_driver.h"
+#include "conjugate_gradient/test_support.h"
 #include "stretto/base/error.h"
 #include "stretto/base/random.h"
 
@@ -17,14 +18,6 @@ namespace {
 
 constexpr std::size_t node_counts[] = {1, 2, 3, 7, 16};
 constexpr Method methods[] = {Method::classic, Method::pipelined};
-
-SolverOptions with(Method method, double tolerance = 1e-8, std::size_t max_iterations = 0) {
-  SolverOptions options;
-  options.method = method;
-  options.tolerance = tolerance;
-  options.max_iterations = max_iterations;
-  return options;
-}
 
 Problem problem_of(SparseMatrix matrix) { return Problem(MatrixFile{std::move(matrix), false, 0}, "test"); }
 

@@ -201,11 +201,7 @@ void CollectiveOperation::prepare() {
 
 void CollectiveOperation::allocate_scratch() {
   const schedule::Schedule& plan = setup_.plan->schedule();
-  const CollectiveCall& call = setup_.call;
-  const bool gathers = plan.shape.operation == schedule::Operation::allgather;
-  const std::size_t whole = gathers || call.reduction.combine != nullptr ? call.input.size() : call.output.size();
-  const std::size_t elements = schedule::cut(whole / call.element_bytes, plan.shape.blocks, 0).count;
-  slot_bytes_ = (elements * call.element_bytes + slot_alignment - 1) / slot_alignment * slot_alignment;
+  slot_bytes_ = (vector_bytes() + slot_alignment - 1) / slot_alignment * slot_alignment;
   const std::size_t bytes = slot_bytes_ * plan.scratch_blocks;
   if (bytes == 0) return;
   if (slot_bytes_ > eager_bytes) {
@@ -216,26 +212,26 @@ void CollectiveOperation::allocate_scratch() {
   }
 }
 
+// Of the vector that is reduced or broadcast, or of this node's contribution to an allgather.
+std::size_t CollectiveOperation::vector_bytes() const noexcept {
+  const CollectiveCall& call = setup_.call;
+  const bool gives = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
+  return gives ? call.input.size() : call.output.size();
+}
+
+// REQUIRES: the vector is one block, where `blocks` are in scratch.
 ByteSpan CollectiveOperation::bytes_of(schedule::BlockRef blocks) {
   if (blocks.count == 0) return {};
+  if (blocks.buffer == schedule::Buffer::scratch) {
+    return {scratch_ + blocks.first * slot_bytes_, (blocks.count - 1) * slot_bytes_ + vector_bytes()};
+  }
   const schedule::Shape& shape = setup_.plan->schedule().shape;
-  CollectiveCall& call = setup_.call;
-  if (blocks.buffer == schedule::Buffer::scratch && shape.blocks == 1 &&
-      shape.operation != schedule::Operation::allgather) {
-    // A slot is as long as the only block.
-    const std::size_t whole = call.reduction.combine != nullptr ? call.input.size() : call.output.size();
-    return {scratch_ + blocks.first * slot_bytes_, whole};
-  }
-  if (shape.operation == schedule::Operation::allgather) {
-    const std::size_t block = call.input.size();
-    std::byte* const base = blocks.buffer == schedule::Buffer::output    ? call.output.data()
-                            : blocks.buffer == schedule::Buffer::scratch ? scratch_
-                                                                         : const_cast<std::byte*>(call.input.data());
-    const std::size_t stride = blocks.buffer == schedule::Buffer::scratch ? slot_bytes_ : block;
-    return {base + blocks.first * stride, (blocks.count - 1) * stride + block};
-  }
+  const CollectiveCall& call = setup_.call;
   const bool is_input = blocks.buffer == schedule::Buffer::input;
   std::byte* const base = is_input ? const_cast<std::byte*>(call.input.data()) : call.output.data();
+  if (shape.operation == schedule::Operation::allgather) {
+    return {base + blocks.first * vector_bytes(), blocks.count * vector_bytes()};
+  }
   const std::size_t elements = (is_input ? call.input.size() : call.output.size()) / call.element_bytes;
   const schedule::Piece first = schedule::cut(elements, shape.blocks, blocks.first);
   const schedule::Piece last = schedule::cut(elements, shape.blocks, blocks.first + blocks.count - 1);

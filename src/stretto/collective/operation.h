@@ -129,6 +129,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool accepts(NodeId from, const Identity& theirs);
   void finish();
 
+  std::size_t vector_bytes() const noexcept;
   ByteSpan bytes_of(schedule::BlockRef blocks);
   const schedule::Step& step_at(std::uint32_t step) const noexcept { return setup_.plan->steps()[step]; }
   std::string describe() const;
@@ -136,7 +137,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   CollectiveService& service_;
   Setup setup_;
   Cause failure_;
-  // What follows lives in `memory_`: a small operation allocates nothing of its own.
+  // The containers below that grow in every operation take their memory here, which is enough for small groups.
   alignas(16) std::array<std::byte, 768> store_;
   std::pmr::monotonic_buffer_resource memory_{store_.data(), store_.size()};
   std::pmr::vector<std::uint32_t> missing_{&memory_};  // by step: dependencies that are not complete yet
