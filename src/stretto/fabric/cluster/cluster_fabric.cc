@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,21 @@ class ClusterFabric final : public Fabric {
     ucx->start(far, fetch(ucx_key));
     ucx_ = ucx.get();
     endpoint_.add_transport(std::move(ucx), far);
+    ucx_->connect_all();
+    await_connections();
+    // So that nothing but greetings arrives at a node that is not complete.
+    bootstrap_->fence();
+  }
+
+  void await_connections() {
+    while (!ucx_->all_connected()) {
+      if (ucx_->progress()) continue;
+      if (!bootstrap_->lost_peers().empty()) return;  // the fence reports it
+      if (!ucx_->arm()) continue;
+      std::array<pollfd, 2> sleep{{{ucx_->descriptor(), POLLIN, 0}, {bootstrap_->failure_descriptor(), POLLIN, 0}}};
+      poll(sleep.data(), sleep.size(), -1);
+      ucx_->disarm();
+    }
   }
 
   cluster::Transport::AddressOf fetch(std::string_view key) {

@@ -94,6 +94,19 @@ UcxTransport::Peer* UcxTransport::reachable(NodeId peer) {
   return to.state == PeerState::connected ? &to : nullptr;
 }
 
+void UcxTransport::connect_all() {
+  for (NodeId peer = self_ + 1; peer < peers_.size(); ++peer) {
+    if (peers_[peer] != nullptr) reachable(peer);
+  }
+}
+
+bool UcxTransport::all_connected() const {
+  const auto connected = [](const std::unique_ptr<Peer>& peer) {
+    return peer == nullptr || peer->state == PeerState::gone || (peer->handshake && peer->handshake->open());
+  };
+  return std::all_of(peers_.begin(), peers_.end(), connected) && flushed();
+}
+
 void UcxTransport::connect(Peer& peer) {
   const ucx::Address address = ucx::decode_address(address_of_(peer.id));
   peer.handshake.emplace(self_, nonce_, peer.id, address.nonce);

@@ -156,6 +156,22 @@ TEST(UcxTransport, ManyTransfersAndMessagesAtOnceAllComplete) {
   }
 }
 
+TEST(UcxTransport, ConnectsToAllPeersButTheLost) {
+  FakeJob job(4);
+  job[1].transport->disconnect(3);
+  job[3].transport->disconnect(1);
+  for (NodeId id = 0; id < 4; ++id) job[id].transport->connect_all();
+  const auto all_connected = [&] {
+    return job[0].transport->all_connected() && job[1].transport->all_connected() &&
+           job[2].transport->all_connected() && job[3].transport->all_connected();
+  };
+  EXPECT_FALSE(all_connected());
+  ASSERT_TRUE(job.drive(all_connected));
+  EXPECT_EQ(job[2].transport->networks(0), std::vector<std::string>{"tcp/lo"});
+  EXPECT_TRUE(job[3].transport->networks(1).empty());
+  EXPECT_TRUE(job[0].losses.empty());
+}
+
 TEST(UcxTransport, BothEndsMayConnectAtOnce) {
   for (int round = 0; round < 10; ++round) {
     FakeJob job(3);
