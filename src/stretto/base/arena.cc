@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -28,11 +27,12 @@ std::byte* base = nullptr;
 
 namespace {
 
-// 64 GiB of address space, no memory until touched: 2^33 units, well below the 2^40 that a name can hold.
-constexpr std::size_t reservation = std::size_t{64} << 30U;
+// 64 GiB of address space, no memory until touched: 2^33 units, well below the 2^40 that a name can hold. Less where
+// that is refused: by a limit, or by a tool such as valgrind.
+constexpr std::size_t most_reserved = std::size_t{64} << 30U;
+constexpr std::size_t least_reserved = std::size_t{1} << 30U;
 constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
-constexpr std::size_t first_class_bytes = 32;
-constexpr std::size_t class_count = 23;  // 32, 48, 64, 96, ... 64 KiB: two classes to each power of two
+constexpr std::size_t class_count = detail::class_of(max_block_bytes) + 1;
 constexpr std::uint32_t cache_limit = 128;
 constexpr std::uint32_t batch = 64;
 
@@ -40,15 +40,8 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-std::size_t class_of(std::size_t bytes) noexcept {
-  if (bytes <= first_class_bytes) return 0;
-  const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1) - 1);  // 2^power < bytes <= 2^(power+1)
-  const std::size_t half = (std::size_t{3} << power) / 2;
-  return 2 * (power - 5) + (bytes <= half ? 1U : 2U);
-}
-
 constexpr std::size_t bytes_of_class(std::size_t index) noexcept {
-  const std::size_t power = first_class_bytes << (index / 2);
+  const std::size_t power = detail::least_block_bytes << (index / 2);
   return index % 2 == 0 ? power : power + power / 2;
 }
 
@@ -56,14 +49,19 @@ constexpr std::size_t bytes_of_class(std::size_t index) noexcept {
 class Central {
  public:
   Central() {
-    void* const memory =
-        mmap(nullptr, reservation, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = MAP_FAILED;
+    std::size_t bytes = 2 * most_reserved;
+    while (memory == MAP_FAILED && bytes > least_reserved) {
+      bytes /= 2;
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
     if (memory == MAP_FAILED) {
-      throw Error(ErrorCode::out_of_resources, std::string("cannot reserve 64 GiB of address space (") +
+      throw Error(ErrorCode::out_of_resources, std::string("cannot reserve 1 GiB of address space (") +
                                                    std::strerror(errno) +
                                                    "); raise the limit on virtual memory (ulimit -v unlimited)");
     }
     detail::base = static_cast<std::byte*>(memory);
+    end_ = detail::base + bytes;
     // Index 0 means "no block": the first unit is never handed out.
     next_ = detail::base + chunk_bytes;
   }
@@ -98,7 +96,7 @@ class Central {
   FreeBlock* carve(std::size_t index) noexcept {
     const std::size_t bytes = bytes_of_class(index);
     if (room_[index] < bytes) {
-      if (next_ + chunk_bytes > detail::base + reservation) return nullptr;
+      if (next_ + chunk_bytes > end_) return nullptr;
       position_[index] = next_;
       room_[index] = chunk_bytes;
       next_ += chunk_bytes;
@@ -111,6 +109,7 @@ class Central {
 
   std::mutex mutex_;
   std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
   std::array<FreeBlock*, class_count> free_{};
   std::array<std::byte*, class_count> position_{};
   std::array<std::size_t, class_count> room_{};
@@ -153,15 +152,16 @@ thread_local Cache cache;
 
 }  // namespace
 
-void* allocate(std::size_t bytes) {
-  const std::size_t index = class_of(bytes);
+namespace detail {
+
+void* allocate_class(std::size_t index) {
   Cache& mine = cache;
   if (mine.head[index] == nullptr) {
     mine.count[index] = central().refill(index, mine.head[index]);
     if (mine.count[index] == 0) {
       throw Error(ErrorCode::out_of_resources,
-                  "no room for another block of " + std::to_string(bytes) +
-                      " bytes: 64 GiB of tasks, waiters and messages are pending; wait for some of them");
+                  "no room for another block of " + std::to_string(bytes_of_class(index)) +
+                      " bytes: too many tasks, waiters and messages are pending; wait for some of them");
     }
   }
   FreeBlock* const block = mine.head[index];
@@ -172,8 +172,7 @@ void* allocate(std::size_t bytes) {
   return block;
 }
 
-void release(void* block, std::size_t bytes) noexcept {
-  const std::size_t index = class_of(bytes);
+void release_class(void* block, std::size_t index) noexcept {
   Cache& mine = cache;
   auto* const free_block = static_cast<FreeBlock*>(block);
   free_block->next = mine.head[index];
@@ -184,6 +183,8 @@ void release(void* block, std::size_t bytes) noexcept {
                             bytes_of_class(index) - sizeof(FreeBlock));
   if (++mine.count[index] >= cache_limit) mine.give_back(index, batch);
 }
+
+}  // namespace detail
 
 std::size_t blocks_in_use() noexcept {
   cache.report();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,20 +20,35 @@ namespace stretto::arena {
 inline constexpr std::size_t unit = 8;
 inline constexpr std::size_t max_block_bytes = 64 * 1024;
 
-/// At least `bytes` bytes aligned to 16. Throws Error(out_of_resources) when the reservation is used up.
-/// REQUIRES: 0 < bytes <= max_block_bytes.
-void* allocate(std::size_t bytes);
-
-/// Takes back a block. REQUIRES: `bytes` is what was asked for.
-void release(void* block, std::size_t bytes) noexcept;
-
 /// Blocks handed out and not yet released, for tests that look for leaks. Counts only what thread caches have
 /// already reported when other threads run.
 std::size_t blocks_in_use() noexcept;
 
 namespace detail {
+
 extern std::byte* base;
+
+inline constexpr std::size_t least_block_bytes = 32;
+
+/// Blocks come in sizes of 32, 48, 64, 96, ... 64 KiB, two to each power of two: the place of the one for `bytes`.
+constexpr std::size_t class_of(std::size_t bytes) noexcept {
+  if (bytes <= least_block_bytes) return 0;
+  const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1) - 1);  // 2^power < bytes <= 2^(power+1)
+  const std::size_t half = (std::size_t{3} << power) / 2;
+  return 2 * (power - 5) + (bytes <= half ? 1U : 2U);
 }
+
+void* allocate_class(std::size_t index);
+void release_class(void* block, std::size_t index) noexcept;
+
+}  // namespace detail
+
+/// At least `bytes` bytes aligned to 16. Throws Error(out_of_resources) when the reservation is used up.
+/// REQUIRES: 0 < bytes <= max_block_bytes.
+inline void* allocate(std::size_t bytes) { return detail::allocate_class(detail::class_of(bytes)); }
+
+/// Takes back a block. REQUIRES: `bytes` is what was asked for.
+inline void release(void* block, std::size_t bytes) noexcept { detail::release_class(block, detail::class_of(bytes)); }
 
 inline std::uint64_t index_of(const void* address) noexcept {
   return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - detail::base) / unit;

@@ -23,4 +23,14 @@ struct CollectiveCall {
   std::shared_ptr<void> keep_alive;   ///< owns the buffers, if the caller does not
 };
 
+/// The shape of the schedules that can serve a call of a group of `size`.
+inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size) {
+  schedule::Shape shape;
+  shape.operation = call.operation;
+  shape.size = size;
+  shape.root = call.root;
+  shape.commutative = call.reduction.commutative;
+  return shape;
+}
+
 }  // namespace stretto

@@ -1,19 +1,17 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <set>
-#include <string>
+#include <optional>
+#include <vector>
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/operation.h"
-#include "stretto/collective/plan.h"
+#include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/node.h"
 #include "stretto/fabric/fabric.h"
@@ -32,14 +30,20 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   static CollectiveService& of(Node& node);
 
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
-  Event start(const Group& group, CollectiveCall call, const CollectiveOptions& options);
+  Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
   // For operations, under the baton.
 
   Node& node() noexcept { return node_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
+  /// Has the operation join its stream.
+  void number(CollectiveOperation& operation);
+  /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
-  void finished(const CollectiveOperation& operation);
+  /// A member that is lost, if there is one.
+  std::optional<NodeId> lost_member(const Group& group) const {
+    return any_lost_ ? find_lost_member(group) : std::nullopt;
+  }
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
   /// For a message of an operation that is over here, in case its sender is in another one.
@@ -54,43 +58,19 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     std::uint32_t step;
   };
 
-  struct PlanKey {
-    Hash128 group;
-    std::string algorithm;
-    schedule::Operation operation;
-    Rank root;
-    bool commutative;
-    friend auto operator<=>(const PlanKey&, const PlanKey&) = default;
-  };
-
-  // Which calls of a stream have begun here: all before `low`, and those in `beyond`. And what the last ones were that
-  // are over, so that a peer who waits in another one hears of it.
-  struct Progress {
-    std::uint32_t low = 0;
-    std::set<std::uint32_t> beyond;
-    std::array<Identity, 64> over{};  // by sequence, modulo its size
-  };
-
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
-  std::shared_ptr<const Plan> plan(const Group& group, const CollectiveCall& call, Rank me, std::string_view algorithm);
-  CollectiveOperation* find(const Identity& identity);
-  bool has_begun(const Identity& identity) const;
+  Stream& stream(std::uint64_t id);
+  std::optional<NodeId> find_lost_member(const Group& group) const;
 
   Node& node_;
   fabric::Endpoint& endpoint_;
-
-  std::mutex call_mutex_;  // callers of start take their numbers and plans
-  std::map<std::uint64_t, std::uint32_t> sequences_;
-  std::map<PlanKey, std::shared_ptr<const Plan>> plans_;
-
-  // Under the baton.
-  std::map<Identity, CollectiveOperation*> operations_;  // begun and not over
-  std::map<Identity, CollectiveOperation::Early> early_;
-  std::map<std::uint64_t, Progress> progress_;  // by stream
+  std::map<std::uint64_t, Stream> streams_;
+  std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
+  bool any_lost_ = false;
 };
 
 }  // namespace stretto

@@ -35,6 +35,8 @@ class Group {
   NodeId node(Rank rank) const noexcept { return list_->nodes[rank]; }
   /// The rank of `node`, or size() if it is no member.
   Rank rank_of(NodeId node) const noexcept;
+  /// The highest node.
+  NodeId last_node() const noexcept { return list_->nodes[list_->by_node.back()]; }
   bool contains(NodeId node) const noexcept { return rank_of(node) != size(); }
   std::span<const NodeId> nodes() const noexcept { return list_->nodes; }
   /// The same on every node that makes the same group.

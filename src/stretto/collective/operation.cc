@@ -6,16 +6,19 @@
 
 #include "stretto/base/arena.h"
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
 
 namespace stretto {
 
 namespace {
 
-constexpr std::size_t slot_alignment = 64;
-
 // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
 std::uint32_t cost_of(std::size_t bytes) { return static_cast<std::uint32_t>(bytes >> 10U); }
+
+std::byte* aligned(std::byte* memory, std::size_t alignment) {
+  return memory + (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
+}
 
 }  // namespace
 
@@ -25,7 +28,8 @@ class CollectiveOperation::Entry {
   explicit Entry(CollectiveOperation& operation) noexcept : operation_(operation) { ++operation_.entered_; }
   ~Entry() {
     if (--operation_.entered_ > 0) return;
-    if (operation_.over_ && operation_.under_way_ == 0 && !operation_.has_turn_) arena::destroy(&operation_);
+    if (operation_.stage_ == Stage::over && operation_.under_way_ == 0 && !operation_.has_turn_)
+      arena::destroy(&operation_);
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -42,10 +46,8 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
   static void work(Runnable* runnable, Worker&) noexcept {
     auto* const task = static_cast<CombineTask*>(runnable);
     CollectiveOperation& operation = task->operation;
-    const CollectiveCall& call = operation.setup_.call;
     try {
-      call.reduction.combine(call.reduction.op.get(), task->combine.destination.data(), task->combine.source.data(),
-                             task->combine.destination.size() / call.element_bytes, task->combine.order);
+      operation.combine_now(task->combine.destination, task->combine.source, task->combine.order);
     } catch (...) {
       task->failure = cause_of_current_exception("a reduction operator");
     }
@@ -60,7 +62,7 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
     operation.combining_in_task_ = false;
     if (task->failure != nullptr) {
       operation.fail(task->failure, Tell::everybody);
-    } else if (!operation.over_) {
+    } else if (operation.stage_ != Stage::over) {
       operation.combined(task->combine.step);
       operation.run();
     }
@@ -81,7 +83,7 @@ struct CollectiveOperation::PutDone : fabric::Completion {
     CollectiveOperation& owner = operation;
     const Entry entry(owner);
     --owner.under_way_;
-    if (last && !owner.over_) {
+    if (last && owner.stage_ != Stage::over) {
       owner.complete_step(step);
       owner.run();
     }
@@ -93,27 +95,35 @@ struct CollectiveOperation::PutDone : fabric::Completion {
   bool last;
 };
 
-CollectiveOperation::CollectiveOperation(CollectiveService& service, Setup setup)
+CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
+                                         const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                                         Event completion) noexcept
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
-      setup_(std::move(setup)) {}
+      group_(group),
+      call_(std::move(call)),
+      key_(options.key()),
+      algorithm_(algorithm),
+      precondition_(options.precondition()),
+      completion_(completion),
+      where_(options.where()) {}
 
 CollectiveOperation::~CollectiveOperation() {
   // After a failure peers may still write there: such memory is not used again (CONTRACTS 14).
-  if (failure_ == nullptr && scratch_offset_ >= 0 && over_) {
+  if (failure_ == nullptr && scratch_offset_ >= 0 && stage_ == Stage::over) {
     service_.endpoint().segment().release(static_cast<std::uint64_t>(scratch_offset_));
   }
 }
 
-void CollectiveOperation::launch(CollectiveService& service, Setup setup, Event precondition) {
-  auto* const operation = arena::make<CollectiveOperation>(service, std::move(setup));
-  Cause cause;
-  if (service.node().events().subscribe(precondition, operation, &cause) != EventState::untriggered) {
-    precondition_over(operation, cause);
-  }
+void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
+                                 const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                                 Event completion) {
+  service.endpoint().context().post(
+      arena::make<CollectiveOperation>(service, group, std::move(call), options, algorithm, completion));
 }
 
+// Runs on whatever thread triggered the precondition.
 void CollectiveOperation::precondition_over(Waiter* waiter, const Cause& cause) noexcept {
   auto* const operation = static_cast<CollectiveOperation*>(waiter);
   operation->failure_ = cause;
@@ -123,27 +133,47 @@ void CollectiveOperation::precondition_over(Waiter* waiter, const Cause& cause) 
 void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   CollectiveOperation& operation = *static_cast<CollectiveOperation*>(item);
   const Entry entry(operation);
-  operation.has_turn_ = false;
-  if (!operation.begun_) {
-    operation.service_.begin(operation);
-  } else if (!operation.over_) {
-    operation.do_piece_of_combine();
-    operation.do_piece_of_sending();
-    operation.run();
+  switch (operation.stage_) {
+    case Stage::called: operation.service_.number(operation); break;
+    case Stage::waiting:
+      operation.has_turn_ = false;
+      operation.service_.begin(operation);
+      break;
+    case Stage::begun:
+      operation.has_turn_ = false;
+      operation.do_piece_of_combine();
+      operation.do_piece_of_sending();
+      operation.run();
+      break;
+    case Stage::over: operation.has_turn_ = false;
   }
 }
 
-void CollectiveOperation::begin(Early early) {
+void CollectiveOperation::join(Stream& stream) {
+  stream_ = &stream;
+  const std::uint32_t sequence = stream.next_sequence();
+  plan_ = &stream.plan(call_, algorithm_);
+  identity_ = stream.identify(sequence, call_, *plan_);
+  stage_ = Stage::waiting;
+  if (precondition_.exists()) {
+    // It keeps its turn until it is told.
+    const EventState state = service_.node().events().subscribe(precondition_, this, &failure_);
+    if (state == EventState::untriggered) return;
+  }
+  has_turn_ = false;
+  service_.begin(*this);
+}
+
+void CollectiveOperation::begin() {
   const Entry entry(*this);
-  begun_ = true;
+  stage_ = Stage::begun;
   if (const Cause failed_before = std::exchange(failure_, nullptr)) {
     fail(failed_before, Tell::everybody);
     return;
   }
-  for (const NodeId member : setup_.group.nodes()) {
-    if (!service_.endpoint().lost(member)) continue;
+  if (const std::optional<NodeId> lost = service_.lost_member(group())) {
     fail(std::make_shared<const Error>(ErrorCode::peer_lost,
-                                       describe() + ": node " + std::to_string(member) + " of the group is lost"),
+                                       describe() + ": node " + std::to_string(*lost) + " of the group is lost"),
          Tell::neighbours);
     return;
   }
@@ -154,166 +184,142 @@ void CollectiveOperation::begin(Early early) {
     return;
   }
   run();
-  take(std::move(early));
-}
-
-void CollectiveOperation::take(Early early) {
-  // What is bad costs its sender the connection, as it would have on arrival.
-  const auto hear = [this](NodeId from, auto what) {
-    try {
-      what();
-    } catch (const Error& error) {
-      service_.endpoint().lose(from, error);
-    }
-  };
-  for (const auto& ready : early.ready) hear(ready.first, [&] { on_ready(ready.first, ready.second); });
-  for (const Early::Data& data : early.data) hear(data.from, [&] { on_data(data.from, data.header, data.payload); });
-  for (const auto& hello : early.hellos) hear(hello.first, [&] { on_hello(hello.first, hello.second); });
-  for (const auto& failure : early.failures) hear(failure.first, [&] { on_failure(failure.first, failure.second); });
 }
 
 void CollectiveOperation::prepare() {
-  const schedule::Schedule& plan = setup_.plan->schedule();
-  missing_.reserve(plan.steps.size());
-  runnable_.reserve(plan.steps.size());
-  for (const schedule::Step& step : plan.steps) missing_.push_back(step.dependency_count);
-  states_.assign(plan.steps.size(), StepState::waiting);
-  heard_by_.assign(setup_.plan->peers().size(), false);
-  steps_left_ = plan.steps.size();
+  const bool gives = call_.reduction.combine != nullptr || call_.operation == schedule::Operation::allgather;
+  vector_bytes_ = gives ? call_.input.size() : call_.output.size();
+  one_block_ = plan_->schedule().shape.blocks == 1 && call_.operation != schedule::Operation::allgather;
+  states_.reset(*plan_);
   allocate_scratch();
+  if (call_.shards.empty()) {
+    states_.begin(*plan_);
+  } else {
+    add_shards();
+  }
+}
 
-  CollectiveCall& call = setup_.call;
-  for (const ConstByteSpan shard : call.shards) {
-    combines_.push_back({Plan::none, call.output, shard, schedule::Order::destination_first, 0});
+void CollectiveOperation::add_shards() {
+  for (const ConstByteSpan shard : call_.shards) {
+    combines_.push_back({Plan::none, call_.output, shard, schedule::Order::destination_first, 0});
   }
-  if (!call.shards.empty()) {
-    if (!call.output.empty() && call.output.data() != call.input.data()) {
-      std::memcpy(call.output.data(), call.input.data(), call.output.size());
-    }
-    call.input = call.output;
-    take_turn_later();
-    return;
+  if (!call_.output.empty() && call_.output.data() != call_.input.data()) {
+    std::memcpy(call_.output.data(), call_.input.data(), call_.output.size());
   }
-  for (std::uint32_t step = 0; step < missing_.size(); ++step) {
-    if (missing_[step] == 0) runnable_.push_back(step);
-  }
+  call_.input = call_.output;
+  take_turn_later();
 }
 
 void CollectiveOperation::allocate_scratch() {
-  const schedule::Schedule& plan = setup_.plan->schedule();
-  slot_bytes_ = (vector_bytes() + slot_alignment - 1) / slot_alignment * slot_alignment;
-  const std::size_t bytes = slot_bytes_ * plan.scratch_blocks;
-  if (bytes == 0) return;
+  const std::uint32_t blocks = plan_->schedule().scratch_blocks;
+  if (blocks == 0 || vector_bytes_ == 0) return;
+  slot_bytes_ = (vector_bytes_ + slot_alignment - 1) / slot_alignment * slot_alignment;
+  const std::size_t bytes = slot_bytes_ * blocks;
   if (slot_bytes_ > eager_bytes) {
     scratch_offset_ = static_cast<std::int64_t>(service_.endpoint().segment().allocate(bytes));
     scratch_ = service_.endpoint().segment().pointer(static_cast<std::uint64_t>(scratch_offset_));
+  } else if (bytes <= own_scratch_bytes) {
+    scratch_ = aligned(own_scratch_.data(), slot_alignment);
   } else {
-    scratch_ = static_cast<std::byte*>(memory_.allocate(bytes, slot_alignment));
+    large_scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes + slot_alignment);
+    scratch_ = aligned(large_scratch_.get(), slot_alignment);
   }
 }
 
-// Of the vector that is reduced or broadcast, or of this node's contribution to an allgather.
-std::size_t CollectiveOperation::vector_bytes() const noexcept {
-  const CollectiveCall& call = setup_.call;
-  const bool gives = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
-  return gives ? call.input.size() : call.output.size();
-}
-
-// REQUIRES: the vector is one block, where `blocks` are in scratch.
-ByteSpan CollectiveOperation::bytes_of(schedule::BlockRef blocks) {
-  if (blocks.count == 0) return {};
-  if (blocks.buffer == schedule::Buffer::scratch) {
-    return {scratch_ + blocks.first * slot_bytes_, (blocks.count - 1) * slot_bytes_ + vector_bytes()};
-  }
-  const schedule::Shape& shape = setup_.plan->schedule().shape;
-  const CollectiveCall& call = setup_.call;
-  const bool is_input = blocks.buffer == schedule::Buffer::input;
-  std::byte* const base = is_input ? const_cast<std::byte*>(call.input.data()) : call.output.data();
+ByteSpan CollectiveOperation::part_of(ByteSpan all, schedule::BlockRef blocks) const noexcept {
+  const schedule::Shape& shape = plan_->schedule().shape;
   if (shape.operation == schedule::Operation::allgather) {
-    return {base + blocks.first * vector_bytes(), blocks.count * vector_bytes()};
+    return {all.data() + blocks.first * vector_bytes_, blocks.count * vector_bytes_};
   }
-  const std::size_t elements = (is_input ? call.input.size() : call.output.size()) / call.element_bytes;
+  const std::size_t elements = all.size() / call_.element_bytes;
   const schedule::Piece first = schedule::cut(elements, shape.blocks, blocks.first);
   const schedule::Piece last = schedule::cut(elements, shape.blocks, blocks.first + blocks.count - 1);
-  return {base + first.first * call.element_bytes, (last.first + last.count - first.first) * call.element_bytes};
+  return {all.data() + first.first * call_.element_bytes,
+          (last.first + last.count - first.first) * call_.element_bytes};
 }
 
 void CollectiveOperation::run() {
-  while (!runnable_.empty() && !over_) {
-    const std::uint32_t step = runnable_.back();
-    runnable_.pop_back();
+  if (stage_ == Stage::over) return;
+  for (;;) {
+    const std::uint32_t step = states_.start_next();
+    if (step == StepStates::none) break;
     start_step(step);
+    if (stage_ == Stage::over) return;
   }
-  if (!over_) greet_first_awaited();
-  if (steps_left_ == 0 && combines_.empty() && !combining_in_task_ && !over_) finish();
+  if (states_.all_complete() && combines_.empty() && !combining_in_task_) {
+    finish();
+  } else if (!plan_->meets_everybody()) {
+    greet_first_awaited();
+  }
 }
 
 void CollectiveOperation::start_step(std::uint32_t step) {
-  states_[step] = StepState::started;
-  const schedule::Step& what = step_at(step);
-  switch (what.kind) {
+  switch (step_at(step).kind) {
     case schedule::StepKind::send: start_send(step); break;
     case schedule::StepKind::receive: start_receive(step); break;
-    case schedule::StepKind::reduce:
-      combines_.push_back({step, bytes_of(what.destination()), bytes_of(what.source()), what.order, 0});
-      do_piece_of_combine();
-      break;
-    case schedule::StepKind::copy: {
-      const ByteSpan source = bytes_of(what.source());
-      const ByteSpan destination = bytes_of(what.destination());
-      if (!source.empty() && source.data() != destination.data()) {
-        std::memmove(destination.data(), source.data(), source.size());
-        service_.endpoint().context().spend(cost_of(source.size()));
-      }
-      complete_step(step);
-    }
+    case schedule::StepKind::reduce: start_reduce(step); break;
+    case schedule::StepKind::copy: start_copy(step); break;
   }
 }
 
-void CollectiveOperation::complete_step(std::uint32_t step) {
-  states_[step] = StepState::complete;
-  --steps_left_;
-  for (const std::uint32_t successor : setup_.plan->schedule().successors_of(step)) {
-    if (--missing_[successor] == 0) runnable_.push_back(successor);
+void CollectiveOperation::start_copy(std::uint32_t step) {
+  const ByteSpan source = bytes_of(step_at(step).source());
+  const ByteSpan destination = bytes_of(step_at(step).destination());
+  if (!source.empty() && source.data() != destination.data()) {
+    std::memmove(destination.data(), source.data(), source.size());
+    service_.endpoint().context().spend(cost_of(source.size()));
   }
+  complete_step(step);
+}
+
+void CollectiveOperation::start_reduce(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  const ByteSpan destination = bytes_of(what.destination());
+  const ByteSpan source = bytes_of(what.source());
+  if (destination.size() <= eager_bytes && combines_.empty() && !call_.reduction.user) {
+    combine_now(destination, source, what.order);
+    complete_step(step);
+    return;
+  }
+  combines_.push_back({step, destination, source, what.order, 0});
+  do_piece_of_combine();
 }
 
 void CollectiveOperation::start_send(std::uint32_t step) {
   const schedule::Step& what = step_at(step);
   const ByteSpan data = bytes_of(what.source());
   if (data.size() <= eager_bytes) {
-    const DataHeader header{setup_.identity, what.tag, 0};
-    service_.endpoint().send(setup_.group.node(what.peer), fabric::MessageType::collective_data,
-                             stretto::bytes_of(header), data);
-    heard_by(what.peer);
+    service_.endpoint().send(group().node(what.peer), fabric::MessageType::collective_data,
+                             stretto::bytes_of(header(what.tag)), data);
+    if (!plan_->meets_everybody()) heard_by(what.peer);
     complete_step(step);
     return;
   }
-  const auto parked = parked_ready_.find(step);
-  if (parked != parked_ready_.end()) {
-    send_when_ready(step, parked->second);
+  const NodeId peer = group().node(what.peer);
+  const SavedMessages::Found parked = parked_.find([&](const fabric::Message& message) {
+    return message.from == peer && message.type == fabric::MessageType::collective_ready &&
+           fabric::read_header<ReadyHeader>(message).call.tag == what.tag;
+  });
+  if (parked.found) {
+    send_when_ready(step, fabric::read_header<ReadyHeader>(parked.message));
   } else {
     wait_for(what.peer);
   }
 }
 
-void CollectiveOperation::heard_by(Rank peer) { heard_by_[setup_.plan->index_of_peer(peer)] = true; }
-
 // Sees to it that `peer` knows what we are in, so that two who wait for each other in different operations find out.
 void CollectiveOperation::wait_for(Rank peer) {
-  if (setup_.plan->meets_everybody() || heard_by_[setup_.plan->index_of_peer(peer)]) return;
+  if (plan_->meets_everybody() || states_.heard_by(plan_->index_of_peer(peer))) return;
   heard_by(peer);
-  service_.endpoint().send(setup_.group.node(peer), fabric::MessageType::collective_hello,
-                           stretto::bytes_of(HelloHeader{setup_.identity}), {});
+  service_.endpoint().send(group().node(peer), fabric::MessageType::collective_hello, stretto::bytes_of(header(0)), {});
 }
 
 // Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
 // turn.
 void CollectiveOperation::greet_first_awaited() {
-  const auto& steps = setup_.plan->steps();
-  while (first_awaited_ < steps.size() && states_[first_awaited_] == StepState::complete) ++first_awaited_;
-  for (std::uint32_t step = first_awaited_; step < steps.size(); ++step) {
-    if (steps[step].kind != schedule::StepKind::receive || states_[step] != StepState::started) continue;
+  const auto& steps = plan_->steps();
+  for (std::uint32_t step = states_.first_incomplete(*plan_); step < steps.size(); ++step) {
+    if (steps[step].kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
     wait_for(steps[step].peer);
     return;
   }
@@ -322,14 +328,24 @@ void CollectiveOperation::greet_first_awaited() {
 void CollectiveOperation::start_receive(std::uint32_t step) {
   const schedule::Step& what = step_at(step);
   const ByteSpan destination = bytes_of(what.destination());
-  if (destination.size() <= eager_bytes) {
-    const auto parked = parked_data_.find(step);
-    if (parked == parked_data_.end()) return;
-    if (!destination.empty()) std::memcpy(destination.data(), parked->second.data(), destination.size());
-    complete_step(step);
+  if (destination.size() > eager_bytes) {
+    await_pieces(step, destination);
     return;
   }
-  // Tell the sender where to put it: in place if that is in the segment, else beside.
+  if (parked_.empty()) return;
+  const NodeId peer = group().node(what.peer);
+  const SavedMessages::Found parked = parked_.find([&](const fabric::Message& message) {
+    return message.from == peer && message.type == fabric::MessageType::collective_data &&
+           fabric::read_header<CallHeader>(message).tag == what.tag;
+  });
+  if (!parked.found) return;
+  if (!destination.empty()) std::memcpy(destination.data(), parked.message.payload.data(), destination.size());
+  complete_step(step);
+}
+
+// Tells the sender where to put it: in place if that is in the segment, else beside.
+void CollectiveOperation::await_pieces(std::uint32_t step, ByteSpan destination) {
+  const schedule::Step& what = step_at(step);
   fabric::Segment& segment = service_.endpoint().segment();
   std::int64_t offset = segment.offset_of(destination.data());
   std::int64_t staging = -1;
@@ -343,46 +359,65 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
   }
   const std::uint64_t name = service_.register_landing(*this, step);
   landings_[step] = {name, (destination.size() + piece_bytes - 1) / piece_bytes, staging};
-  const ReadyHeader ready{setup_.identity, what.tag, 0, static_cast<std::uint64_t>(offset), name, destination.size()};
-  service_.endpoint().send(setup_.group.node(what.peer), fabric::MessageType::collective_ready,
-                           stretto::bytes_of(ready), {});
+  const ReadyHeader ready{header(what.tag), static_cast<std::uint64_t>(offset), name, destination.size()};
+  service_.endpoint().send(group().node(what.peer), fabric::MessageType::collective_ready, stretto::bytes_of(ready),
+                           {});
   heard_by(what.peer);
 }
 
 void CollectiveOperation::require_member(NodeId from) const {
-  if (setup_.group.contains(from)) return;
+  if (group().contains(from)) return;
   throw Error(ErrorCode::bad_input,
               "node " + std::to_string(from) + " speaks in " + describe() + ", of whose group it is no member");
 }
 
 // Whether a message is of this operation; those that are not end it.
-bool CollectiveOperation::accepts(NodeId from, const Identity& theirs) {
+bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
   require_member(from);
-  if (theirs.digest == setup_.identity.digest) return !over_;
-  if (over_) {
-    service_.answer_late(from, theirs);
+  if (theirs.identity.digest == identity_.digest) return stage_ != Stage::over;
+  if (stage_ == Stage::over) {
+    service_.answer_late(from, theirs.identity);
     return false;
   }
   fail(std::make_shared<const Error>(
            ErrorCode::mismatch,
-           describe() + " does not match what node " + std::to_string(from) +
-               " calls as the same collective: operation, count, type, operator, root, algorithm or order differ"),
+           describe() + " does not match what node " + std::to_string(from) + " calls, at line " +
+               std::to_string(theirs.line) +
+               " of its source, as the same collective: operation, count, type, operator, root, algorithm or order "
+               "differ"),
        Tell::everybody);
   return false;
 }
 
-void CollectiveOperation::on_data(NodeId from, const DataHeader& header, ConstByteSpan payload) {
+void CollectiveOperation::on_message(const fabric::Message& message) {
   const Entry entry(*this);
-  if (!accepts(from, header.identity)) return;
-  const std::uint32_t step = setup_.plan->receive_step(setup_.group.rank_of(from), header.tag);
+  switch (message.type) {
+    case fabric::MessageType::collective_data: {
+      const auto theirs = fabric::read_header<CallHeader>(message);
+      if (accepts(message.from, theirs)) on_data(theirs.tag, message);
+      break;
+    }
+    case fabric::MessageType::collective_ready: {
+      const auto theirs = fabric::read_header<ReadyHeader>(message);
+      if (accepts(message.from, theirs.call)) on_ready(theirs, message);
+      break;
+    }
+    case fabric::MessageType::collective_hello: accepts(message.from, fabric::read_header<CallHeader>(message)); break;
+    default: on_failure(message.from, fabric::read_header<FailedHeader>(message), message.payload);
+  }
+}
+
+void CollectiveOperation::on_data(std::uint32_t tag, const fabric::Message& message) {
+  const ConstByteSpan payload = message.payload;
+  const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), tag);
   const ByteSpan destination = step == Plan::none ? ByteSpan() : bytes_of(step_at(step).destination());
   if (step == Plan::none || destination.size() != payload.size() || payload.size() > eager_bytes ||
-      states_[step] == StepState::complete || parked_data_.contains(step)) {
+      !states_.note_message(step)) {
     throw Error(ErrorCode::bad_input,
-                "node " + std::to_string(from) + " sends data that " + describe() + " has no place for");
+                "node " + std::to_string(message.from) + " sends data that " + describe() + " has no place for");
   }
-  if (states_[step] == StepState::waiting) {
-    parked_data_.emplace(step, std::vector<std::byte>(payload.begin(), payload.end()));
+  if (states_.of(step) == StepStates::State::waiting) {
+    parked_.add(message);
     return;
   }
   if (!payload.empty()) std::memcpy(destination.data(), payload.data(), payload.size());
@@ -390,17 +425,18 @@ void CollectiveOperation::on_data(NodeId from, const DataHeader& header, ConstBy
   run();
 }
 
-void CollectiveOperation::on_ready(NodeId from, const ReadyHeader& header) {
-  const Entry entry(*this);
-  if (!accepts(from, header.identity)) return;
-  const std::uint32_t step = setup_.plan->send_step(setup_.group.rank_of(from), header.tag);
+void CollectiveOperation::on_ready(const ReadyHeader& header, const fabric::Message& message) {
+  const std::uint32_t step = plan_->send_step(group().rank_of(message.from), header.call.tag);
   if (step == Plan::none || bytes_of(step_at(step).source()).size() != header.bytes || header.bytes <= eager_bytes ||
-      parked_ready_.contains(step)) {
+      !states_.note_message(step)) {
     throw Error(ErrorCode::bad_input,
-                "node " + std::to_string(from) + " is ready for data that " + describe() + " does not send");
+                "node " + std::to_string(message.from) + " is ready for data that " + describe() + " does not send");
   }
-  parked_ready_.emplace(step, header);
-  if (states_[step] == StepState::started) send_when_ready(step, header);
+  if (states_.of(step) == StepStates::State::waiting) {
+    parked_.add(message);
+  } else {
+    send_when_ready(step, header);
+  }
 }
 
 void CollectiveOperation::send_when_ready(std::uint32_t step, const ReadyHeader& ready) {
@@ -409,14 +445,14 @@ void CollectiveOperation::send_when_ready(std::uint32_t step, const ReadyHeader&
 }
 
 void CollectiveOperation::do_piece_of_sending() {
-  if (sendings_.empty() || over_) return;
+  if (sendings_.empty() || stage_ == Stage::over) return;
   Sending& sending = sendings_.front();
   const schedule::Step& what = step_at(sending.step);
   const ByteSpan data = bytes_of(what.source());
   const std::size_t bytes = std::min(piece_bytes, data.size() - sending.sent);
   const bool last = sending.sent + bytes == data.size();
   ++under_way_;
-  service_.endpoint().put(setup_.group.node(what.peer), sending.ready.offset + sending.sent,
+  service_.endpoint().put(group().node(what.peer), sending.ready.offset + sending.sent,
                           data.subspan(sending.sent, bytes), sending.ready.landing,
                           new PutDone(*this, sending.step, last));
   service_.endpoint().context().spend(cost_of(bytes));
@@ -428,8 +464,8 @@ void CollectiveOperation::do_piece_of_sending() {
 void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
   const Entry entry(*this);
   const auto found = landings_.find(step);
-  if (setup_.group.node(step_at(step).peer) != from) return;  // not its to fill
-  if (over_ || found == landings_.end() || --found->second.pieces > 0) return;
+  if (group().node(step_at(step).peer) != from) return;  // not its to fill
+  if (stage_ == Stage::over || found == landings_.end() || --found->second.pieces > 0) return;
   const Landing landing = found->second;
   landings_.erase(found);
   service_.forget_landing(landing.name);
@@ -443,18 +479,22 @@ void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
   run();
 }
 
+void CollectiveOperation::combine_now(ByteSpan destination, ConstByteSpan source, schedule::Order order) const {
+  call_.reduction.combine(call_.reduction.op.get(), destination.data(), source.data(),
+                          destination.size() / call_.element_bytes, order);
+}
+
 void CollectiveOperation::do_piece_of_combine() {
-  if (combines_.empty() || combining_in_task_ || over_) return;
-  const CollectiveCall& call = setup_.call;
-  if (call.reduction.user) {
+  if (combines_.empty() || combining_in_task_ || stage_ == Stage::over) return;
+  if (call_.reduction.user) {
     hand_to_task();
     return;
   }
   Combine& combine = combines_.front();
-  const std::size_t most = std::max(piece_bytes / call.element_bytes, std::size_t{1}) * call.element_bytes;
+  const std::size_t most = std::max(piece_bytes / call_.element_bytes, std::size_t{1}) * call_.element_bytes;
   const std::size_t bytes = std::min(most, combine.destination.size() - combine.done);
-  call.reduction.combine(call.reduction.op.get(), combine.destination.data() + combine.done,
-                         combine.source.data() + combine.done, bytes / call.element_bytes, combine.order);
+  combine_now(combine.destination.subspan(combine.done, bytes), combine.source.subspan(combine.done, bytes),
+              combine.order);
   service_.endpoint().context().spend(cost_of(bytes));
   combine.done += bytes;
   if (combine.done == combine.destination.size()) {
@@ -478,9 +518,7 @@ void CollectiveOperation::combined(std::uint32_t step) {
   if (step != Plan::none) {
     complete_step(step);
   } else if (combines_.empty()) {
-    for (std::uint32_t first = 0; first < missing_.size(); ++first) {
-      if (missing_[first] == 0) runnable_.push_back(first);
-    }
+    states_.begin(*plan_);
   }
   if (!combines_.empty()) take_turn_later();
 }
@@ -490,37 +528,36 @@ void CollectiveOperation::take_turn_later() {
   service_.endpoint().context().post(this);
 }
 
-void CollectiveOperation::on_hello(NodeId from, const Identity& theirs) {
-  const Entry entry(*this);
-  accepts(from, theirs);
-}
-
-void CollectiveOperation::on_failure(NodeId from, const Cause& cause) {
+// Who finds out about a mismatch knows its own call's place; here is ours.
+void CollectiveOperation::on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text) {
   require_member(from);
+  Cause cause = cause_from(TriggerHeader{0, 1, static_cast<std::uint8_t>(header.code)}, text);
+  if (cause->code() == ErrorCode::mismatch && stage_ != Stage::over) {
+    cause = std::make_shared<const Error>(ErrorCode::mismatch, cause->message() + "; here: " + describe());
+  }
   fail(cause, Tell::neighbours);
 }
 
 void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   const Entry entry(*this);
-  if (over_) return;
+  if (stage_ == Stage::over) return;
   failure_ = cause;
   service_.tell_failure(*this, cause, tell);
   finish();
 }
 
 void CollectiveOperation::finish() {
-  over_ = true;
+  stage_ = Stage::over;
   for (const auto& [step, landing] : landings_) service_.forget_landing(landing.name);
-  service_.finished(*this);
-  setup_.call.keep_alive.reset();
-  service_.node().events().complete(setup_.completion, failure_);
+  stream_->end(identity_);
+  call_.keep_alive.reset();
+  service_.node().events().complete(completion_, failure_);
 }
 
 std::string CollectiveOperation::describe() const {
-  return "node " + std::to_string(service_.node().id()) + "'s " +
-         std::string(schedule::name_of(setup_.plan->schedule().shape.operation)) + " of " +
-         std::to_string(setup_.call.input.size()) + " bytes at " + setup_.where.file_name() + ":" +
-         std::to_string(setup_.where.line());
+  return "node " + std::to_string(service_.node().id()) + "'s " + std::string(schedule::name_of(call_.operation)) +
+         " of " + std::to_string(call_.input.size()) + " bytes at " + where_.file_name() + ":" +
+         std::to_string(where_.line());
 }
 
 }  // namespace stretto

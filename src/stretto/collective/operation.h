@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <memory_resource>
 #include <source_location>
 #include <string>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
+#include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
+#include "stretto/collective/saved_messages.h"
+#include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
@@ -21,6 +23,7 @@
 namespace stretto {
 
 class CollectiveService;
+class Stream;
 
 /// One collective at one node, from the call to its event: walks a schedule, step by step, as messages come in.
 ///
@@ -28,49 +31,34 @@ class CollectiveService;
 /// After `launch` it is touched under the baton only.
 class CollectiveOperation final : public Waiter, public fabric::Item {
  public:
-  struct Setup {
-    Group group;
-    CollectiveCall call;
-    Identity identity;
-    std::shared_ptr<const Plan> plan;
-    Event completion;
-    std::source_location where;
-  };
-
-  /// Messages that came before the operation had begun here.
-  struct Early {
-    struct Data {
-      NodeId from;
-      DataHeader header;
-      std::vector<std::byte> payload;
-    };
-    std::vector<Data> data;
-    std::vector<std::pair<NodeId, ReadyHeader>> ready;
-    std::vector<std::pair<NodeId, Identity>> hellos;
-    std::vector<std::pair<NodeId, Cause>> failures;
-  };
-
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
   enum class Tell : std::uint8_t { neighbours, everybody };
 
-  /// Begins when `precondition` has triggered.
-  static void launch(CollectiveService& service, Setup setup, Event precondition);
+  /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
+  /// `completion`. `algorithm` null: chosen.
+  static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
+                     const CollectiveOptions& options, const schedule::Algorithm* algorithm, Event completion);
   // Only `launch` makes one.
-  CollectiveOperation(CollectiveService& service, Setup setup);
+  CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
+                      const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                      Event completion) noexcept;
   ~CollectiveOperation();
 
-  const Identity& identity() const noexcept { return setup_.identity; }
-  const Group& group() const noexcept { return setup_.group; }
-  const Plan& plan() const noexcept { return *setup_.plan; }
+  std::uint64_t key() const noexcept { return key_; }
+  const Group& group() const noexcept { return group_; }
+  const Identity& identity() const noexcept { return identity_; }
+  // REQUIRE: it has its number.
+  Stream& stream() const noexcept { return *stream_; }
+  const Plan& plan() const noexcept { return *plan_; }
 
   // What the service tells it. After each of these calls it may be gone.
 
-  void begin(Early early);
-  void on_data(NodeId from, const DataHeader& header, ConstByteSpan payload);
-  void on_ready(NodeId from, const ReadyHeader& header);
+  /// Gives it its number.
+  void join(Stream& stream);
+  void begin();
+  /// Throws Error(bad_input) for what no peer sends.
+  void on_message(const fabric::Message& message);
   void on_piece(NodeId from, std::uint32_t step);
-  void on_hello(NodeId from, const Identity& theirs);
-  void on_failure(NodeId from, const Cause& cause);
   void fail(const Cause& cause, Tell tell);
 
  private:
@@ -78,6 +66,16 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   static constexpr std::size_t eager_bytes = 4096;
   // What is done in one go under the baton, so that small operations overtake.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+  // Scratch up to this size lies inside of the operation.
+  static constexpr std::size_t own_scratch_bytes = 256;
+  static constexpr std::size_t slot_alignment = 64;
+
+  enum class Stage : std::uint8_t {
+    called,   // has no number yet
+    waiting,  // for its precondition
+    begun,
+    over,  // its event has triggered
+  };
 
   // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input.
   struct Combine {
@@ -103,64 +101,82 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   struct CombineTask;
   struct PutDone;
 
-  enum class StepState : std::uint8_t { waiting, started, complete };
-
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
 
   void prepare();
   void allocate_scratch();
+  void add_shards();
   void run();
   void start_step(std::uint32_t step);
-  void complete_step(std::uint32_t step);
+  void start_copy(std::uint32_t step);
+  void start_reduce(std::uint32_t step);
   void start_send(std::uint32_t step);
   void start_receive(std::uint32_t step);
+  void await_pieces(std::uint32_t step, ByteSpan destination);
+  void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
   void wait_for(Rank peer);
   void greet_first_awaited();
-  void heard_by(Rank peer);
+  void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
   void send_when_ready(std::uint32_t step, const ReadyHeader& ready);
+  void combine_now(ByteSpan destination, ConstByteSpan source, schedule::Order order) const;
   void do_piece_of_combine();
   void do_piece_of_sending();
   void combined(std::uint32_t step);
   void hand_to_task();
   void take_turn_later();
-  void take(Early early);
+  void on_data(std::uint32_t tag, const fabric::Message& message);
+  void on_ready(const ReadyHeader& header, const fabric::Message& message);
+  void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
   void require_member(NodeId from) const;
-  bool accepts(NodeId from, const Identity& theirs);
+  bool accepts(NodeId from, const CallHeader& theirs);
   void finish();
 
-  std::size_t vector_bytes() const noexcept;
-  ByteSpan bytes_of(schedule::BlockRef blocks);
-  const schedule::Step& step_at(std::uint32_t step) const noexcept { return setup_.plan->steps()[step]; }
+  // REQUIRES: the vector is one block, where `blocks` are in scratch.
+  ByteSpan bytes_of(schedule::BlockRef blocks) const noexcept {
+    if (blocks.count == 0) return {};
+    if (blocks.buffer == schedule::Buffer::scratch) {
+      return {scratch_ + blocks.first * slot_bytes_, (blocks.count - 1) * slot_bytes_ + vector_bytes_};
+    }
+    const bool is_input = blocks.buffer == schedule::Buffer::input;
+    const ByteSpan all =
+        is_input ? ByteSpan(const_cast<std::byte*>(call_.input.data()), call_.input.size()) : call_.output;
+    return one_block_ ? all : part_of(all, blocks);
+  }
+  ByteSpan part_of(ByteSpan all, schedule::BlockRef blocks) const noexcept;
+  const schedule::Step& step_at(std::uint32_t step) const noexcept { return plan_->steps()[step]; }
+  CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
   std::string describe() const;
 
   CollectiveService& service_;
-  Setup setup_;
+  Group group_;
+  CollectiveCall call_;
+  std::uint64_t key_;
+  const schedule::Algorithm* algorithm_;
+  Event precondition_;
+  Event completion_;
+  std::source_location where_;
+  Stream* stream_ = nullptr;
+  const Plan* plan_ = nullptr;
+  Identity identity_{};
   Cause failure_;
-  // The containers below that grow in every operation take their memory here, which is enough for small groups.
-  alignas(16) std::array<std::byte, 768> store_;
-  std::pmr::monotonic_buffer_resource memory_{store_.data(), store_.size()};
-  std::pmr::vector<std::uint32_t> missing_{&memory_};  // by step: dependencies that are not complete yet
-  std::pmr::vector<StepState> states_{&memory_};       // by step
-  std::uint32_t first_awaited_ = 0;                    // all steps before are complete
-  std::pmr::vector<bool> heard_by_ =
-      std::pmr::vector<bool>(&memory_);                 // by peer of the plan: whether it was sent our identity
-  std::pmr::vector<std::uint32_t> runnable_{&memory_};  // steps whose dependencies are complete
-  std::size_t steps_left_ = 0;
-  std::pmr::vector<Combine> combines_{&memory_};                 // to be done, in order
-  std::pmr::vector<Sending> sendings_{&memory_};                 // likewise
-  std::map<std::uint32_t, std::vector<std::byte>> parked_data_;  // by receive step that has not started
-  std::map<std::uint32_t, ReadyHeader> parked_ready_;            // by send step that has not started
-  std::map<std::uint32_t, Landing> landings_;                    // by large receive step
-  std::size_t slot_bytes_ = 0;                                   // of one scratch slot
-  std::byte* scratch_ = nullptr;
-  std::int64_t scratch_offset_ = -1;  // in the segment, where peers put into it
-  std::uint32_t under_way_ = 0;       // tasks and puts that will come back to this object
-  std::uint32_t entered_ = 0;
+  Stage stage_ = Stage::called;
+  bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
-  bool has_turn_ = true;  // queued in the inbox
-  bool begun_ = false;
-  bool over_ = false;  // its event has triggered
+  std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
+  std::uint32_t entered_ = 0;
+  StepStates states_;
+  std::vector<Combine> combines_;              // to be done, in order
+  std::vector<Sending> sendings_;              // likewise
+  SavedMessages parked_;                       // data of receives and readiness for sends that have not started
+  std::map<std::uint32_t, Landing> landings_;  // by large receive step
+  std::size_t vector_bytes_ = 0;               // of what is reduced or broadcast; of one member's part in an allgather
+  bool one_block_ = false;                     // input and output are not cut
+  std::size_t slot_bytes_ = 0;                 // of one scratch slot
+  std::byte* scratch_ = nullptr;
+  std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
+  std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object
+  std::array<std::byte, own_scratch_bytes + slot_alignment> own_scratch_;
 };
 
 }  // namespace stretto

@@ -3,17 +3,32 @@
 #include <algorithm>
 #include <tuple>
 
+#include "stretto/base/hash.h"
 #include "stretto/schedule/materialize.h"
 
 namespace stretto {
 
+namespace {
+
+std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape) {
+  std::uint64_t digest = fnv1a_64(algorithm.name());
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root}}) {
+    digest = mix_64(digest ^ part);
+  }
+  return digest;
+}
+
+}  // namespace
+
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
     : schedule_(schedule::materialize(algorithm, shape, me)),
-      algorithm_(algorithm.name()),
+      digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.
       meets_everybody_(algorithm.rotation_symmetric(shape)) {
   for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
     const schedule::Step& each = schedule_.steps[step];
+    if (each.dependency_count == 0) first_steps_.push_back(step);
     if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});
     if (each.kind == schedule::StepKind::send) sends_.push_back({each.peer, each.tag, step});
   }

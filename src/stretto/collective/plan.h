@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "stretto/schedule/algorithm.h"
@@ -28,7 +27,10 @@ class Plan {
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
-  std::string_view algorithm() const noexcept { return algorithm_; }
+  /// The steps that depend on none.
+  const std::vector<std::uint32_t>& first_steps() const noexcept { return first_steps_; }
+  /// Of algorithm, operation, size and root: the same on all ranks.
+  std::uint64_t digest() const noexcept { return digest_; }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   /// The step that receives message `tag` from `peer`, or `none`.
@@ -47,7 +49,8 @@ class Plan {
   static std::uint32_t find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
 
   schedule::Schedule schedule_;
-  std::string_view algorithm_;
+  std::uint64_t digest_;
+  std::vector<std::uint32_t> first_steps_;
   std::vector<Reference> receives_;  // by peer and tag
   std::vector<Reference> sends_;
   std::vector<schedule::Rank> peers_;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "stretto/core/event.h"
 #include "stretto/fabric/context.h"
 
 namespace stretto {
 
+class EventTable;
 class Processor;
 class Worker;
 
@@ -18,6 +20,11 @@ class Engine : public fabric::Overflow {
 
   /// The next processor for `worker` to hold; waits until there is one. Null: the job is over.
   virtual Processor* next(Worker& worker) = 0;
+
+  /// The running task is about to wait for an event of its own node. Instead of suspending it at once and looking for
+  /// other work, its worker may look whether what arrives triggers the event, while there is no other work. A hint:
+  /// returns whenever it likes.
+  virtual void linger(const Processor& held, const EventTable& table, Event event) noexcept = 0;
 
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;

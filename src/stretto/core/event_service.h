@@ -54,6 +54,8 @@ class EventService final : private fabric::MessageHandler {
   void shut_down(const Cause& cause);
 
   EventTable& table() noexcept { return table_; }
+  /// Whether the event is one of the table's.
+  bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }
 
   // Under the baton, for phase barriers.
   void complete_barrier(Event event, const Cause& cause);
@@ -68,7 +70,6 @@ class EventService final : private fabric::MessageHandler {
   struct TriggerItem;
 
   void on_message(const fabric::Message& message) override;
-  bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }
   void check_user_event(Event event) const;
   void carry_out(EventInstructions& instructions);
   void trigger_quietly(Event event, const Cause& cause) noexcept;

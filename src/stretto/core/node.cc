@@ -147,8 +147,13 @@ void Node::wait(Event event) {
   if (cause != nullptr) throw Error(*cause);
 }
 
+void Node::linger(const Processor& held, Event event) noexcept {
+  if (events_.is_local(event)) engine_.linger(held, events_.table(), event);
+}
+
 void Node::wait_in_task(Event event, Cause& cause) {
   Worker& worker = *Worker::current();
+  linger(*worker.held(), event);
   worker.reserve_stack();
   const auto wait = make_in_arena<StackWait>(*worker.held(), worker, worker.task()->priority);
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;

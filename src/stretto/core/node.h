@@ -96,6 +96,8 @@ class Node final : private fabric::EndpointObserver {
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   fabric::Bulk& bulk() noexcept { return bulk_; }
   Engine& engine() noexcept { return engine_; }
+  /// For a task on `held` that is about to wait; see Engine::linger.
+  void linger(const Processor& held, Event event) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
   Processor& processor(int index);
   Processor& service_processor() noexcept { return *service_; }

@@ -55,6 +55,14 @@ void Processor::take_incoming() noexcept {
   while (next != nullptr) append(std::exchange(next, next->next));
 }
 
+bool Processor::has_work() const noexcept {
+  return incoming_.load(std::memory_order_relaxed) != nullptr || has_queued();
+}
+
+bool Processor::has_queued() const noexcept {
+  return std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& queue) { return queue.first != nullptr; });
+}
+
 Runnable* Processor::pop() noexcept {
   if (incoming_.load(std::memory_order_relaxed) != nullptr) take_incoming();
   for (Bucket& queue : buckets_) {
@@ -72,9 +80,7 @@ bool Processor::release() noexcept {
 }
 
 void Processor::hand_on() noexcept {
-  const bool has_more =
-      std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& queue) { return queue.first != nullptr; });
-  if (has_more || release()) engine_.make_ready(*this);
+  if (has_queued() || release()) engine_.make_ready(*this);
 }
 
 }  // namespace stretto

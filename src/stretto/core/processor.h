@@ -47,6 +47,8 @@ class Processor {
 
   // For the worker that holds the processor.
 
+  /// Whether `pop` would return something.
+  bool has_work() const noexcept;
   /// The next to run, or null.
   Runnable* pop() noexcept;
   /// Puts back what `pop` returned, to be next again.
@@ -68,6 +70,7 @@ class Processor {
     Runnable* last;
   };
 
+  bool has_queued() const noexcept;
   void append(Runnable* runnable) noexcept;
   void take_incoming() noexcept;
   bool try_leave_idle() noexcept;

@@ -24,6 +24,7 @@ class CollectingEngine final : public Engine {
   }
   void make_ready_for(Processor& processor, Worker&) noexcept override { make_ready(processor); }
   Processor* next(Worker&) override { return nullptr; }
+  void linger(const Processor&, const EventTable&, Event) noexcept override {}
   void before_task(Worker&) override {}
   double now() const noexcept override { return 0; }
   void charge(Worker&, double) override {}

@@ -26,6 +26,7 @@ class SimEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
+  void linger(const Processor&, const EventTable&, Event) noexcept override {}
   void before_task(Worker& worker) override;
   double now() const noexcept override;
   void charge(Worker& worker, double seconds) override;

@@ -7,6 +7,7 @@ namespace stretto::detail {
 
 bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
   Cause cause;
+  record_.node.linger(record_.processor, event_);
   if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) {
     record_.suspended = handle;  // nobody resumes it before this worker lets go of the processor
     return true;

@@ -42,6 +42,7 @@ class ThreadEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
+  void linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void before_task(Worker&) override {}
   double now() const noexcept override;
   void charge(Worker&, double) override {}

@@ -24,6 +24,19 @@ class ServeList {
     serve_waiting();
   }
 
+  /// The same where this thread has just taken the baton: `item` needs no way through the inbox, unless others came
+  /// first.
+  void run_locked(Context& context, Item* item) noexcept {
+    active_ = true;
+    if (context.has_work()) {
+      context.push(item);
+    } else {
+      item->run(item);
+    }
+    drain_and_unlock(context);
+    serve_waiting();
+  }
+
   /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
   bool poll(Context& context) noexcept {
     active_ = true;
@@ -85,16 +98,25 @@ thread_local ServeList serve_list;
 bool Context::serving() noexcept { return serve_list.active(); }
 
 void Context::post(Item* item) noexcept {
-  Item* head = inbox_.load(std::memory_order_relaxed);
-  do {
-    item->next = head;
-  } while (!inbox_.compare_exchange_weak(head, item, std::memory_order_seq_cst, std::memory_order_relaxed));
-  if (head != nullptr) return;  // whoever posted that one sees to both
+  if (!serve_list.active() && !has_work() && try_lock()) {
+    serve_list.run_locked(*this, item);
+    return;
+  }
+  if (!push(item)) return;  // whoever posted the one before sees to both
   if (serve_list.active()) {
     serve_list.add(*this);
   } else {
     serve_list.run(*this);
   }
+}
+
+// Returns whether the inbox was empty before.
+bool Context::push(Item* item) noexcept {
+  Item* head = inbox_.load(std::memory_order_relaxed);
+  do {
+    item->next = head;
+  } while (!inbox_.compare_exchange_weak(head, item, std::memory_order_seq_cst, std::memory_order_relaxed));
+  return head == nullptr;
 }
 
 bool Context::serve() noexcept {
@@ -109,8 +131,11 @@ bool Context::drain(std::uint32_t budget) noexcept {
   spent_ = 0;
   for (;;) {
     Item* item = leftover_.load(std::memory_order_relaxed);
-    if (item == nullptr) item = oldest_first(inbox_.exchange(nullptr, std::memory_order_seq_cst)).first;
-    if (item == nullptr) return true;
+    if (item == nullptr) {
+      // Who posts after this load finds the baton taken, and its holder looks again after letting go.
+      if (inbox_.load(std::memory_order_seq_cst) == nullptr) return true;
+      item = oldest_first(inbox_.exchange(nullptr, std::memory_order_seq_cst)).first;
+    }
     if (spent_ >= budget) {
       leftover_.store(item, std::memory_order_relaxed);
       return false;

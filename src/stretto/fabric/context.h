@@ -75,6 +75,7 @@ class Context {
   bool has_work() const noexcept {
     return leftover_.load(std::memory_order_seq_cst) != nullptr || inbox_.load(std::memory_order_seq_cst) != nullptr;
   }
+  bool push(Item* item) noexcept;
   bool drain(std::uint32_t budget) noexcept;
 
   static constexpr std::uint32_t budget_of_passing_thread = 512;

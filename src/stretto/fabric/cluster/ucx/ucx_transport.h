@@ -24,10 +24,10 @@ class Outbox;
 /// Carries operations to peers on other hosts through UCX, with peer error handling (CONTRACTS 1 and 3).
 ///
 /// A connection is made by `connect_all` or on first use, by either end, and its ends make sure of each other before
-/// anything else passes (ucx/handshake.h); from then on a sender is known by the connection. Puts and answers to gets travel as pieces that
-/// the receiver checks and copies into place (ucx/outbox.h), never as remote writes. A dead peer is what UCX reports:
-/// a closed or reset connection at once, a vanished host by the keep-alive of an idle connection (16 s unless UCX_TCP_*
-/// say otherwise) or, with data under way, when the kernel gives up sending it.
+/// anything else passes (ucx/handshake.h); from then on a sender is known by the connection. Puts and answers to gets
+/// travel as pieces that the receiver checks and copies into place (ucx/outbox.h), never as remote writes. A dead peer
+/// is what UCX reports: a closed or reset connection at once, a vanished host by the keep-alive of an idle connection
+/// (16 s unless UCX_TCP_* say otherwise) or, with data under way, when the kernel gives up sending it.
 ///
 /// Owned by the endpoint; see Transport. UCX must not be used in a child of fork().
 class UcxTransport final : public Transport, private ucx::FrameSink, private ucx::ConnectionOwner {
@@ -53,8 +53,8 @@ class UcxTransport final : public Transport, private ucx::FrameSink, private ucx
   bool left() const override;
 
   /// Begins a connection to each peer, one of every two ends: all are made when `all_connected`, but for those to peers
-  /// that are lost. For the start of a job: UCX 1.13 aborts the process (an assertion of ucp_request_send_state_ff) when
-  /// a peer dies while a connection to it is being made.
+  /// that are lost. For the start of a job: UCX 1.13 aborts the process (an assertion of ucp_request_send_state_ff)
+  /// when a peer dies while a connection to it is being made.
   void connect_all();
   bool all_connected() const;
 

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "stretto/base/linked.h"
+#include "stretto/fabric/message.h"
+
+namespace stretto {
+
+/// Copies of messages that came before they could be used, oldest first. For one thread at a time.
+class SavedMessages {
+ public:
+  SavedMessages() = default;
+  SavedMessages(SavedMessages&& other) noexcept : list_(std::exchange(other.list_, {})) {}
+  SavedMessages& operator=(SavedMessages&& other) noexcept {
+    std::swap(list_, other.list_);
+    return *this;
+  }
+  ~SavedMessages() {
+    while (list_.first != nullptr) drop_first();
+  }
+
+  bool empty() const noexcept { return list_.first == nullptr; }
+
+  /// REQUIRES: the message is one that a fabric carries (see fabric::max_message_bytes).
+  void add(const fabric::Message& message);
+
+  /// Calls `use(message)` for each and forgets it.
+  template <class Use>
+  void use_all(Use&& use) {
+    while (list_.first != nullptr) {
+      use(message_of(*list_.first));
+      drop_first();
+    }
+  }
+
+  void forget_from(NodeId peer) noexcept;
+
+  /// The oldest one that `matches`, until the next call of something else. Valid if `found`.
+  struct Found {
+    bool found;
+    fabric::Message message;
+  };
+  template <class Matches>
+  Found find(Matches&& matches) const {
+    for (const Saved* saved = list_.first; saved != nullptr; saved = saved->next) {
+      const fabric::Message message = message_of(*saved);
+      if (matches(message)) return {true, message};
+    }
+    return {false, {}};
+  }
+
+ private:
+  // Followed by the header's bytes and the payload's.
+  struct Saved {
+    Saved* next;
+    NodeId from;
+    fabric::MessageType type;
+    std::uint16_t header_bytes;
+    std::uint32_t payload_bytes;
+
+    std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    const std::byte* bytes() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
+    std::size_t size() const noexcept { return sizeof(Saved) + header_bytes + payload_bytes; }
+  };
+
+  static fabric::Message message_of(const Saved& saved) noexcept {
+    return {saved.from,
+            saved.type,
+            {saved.bytes(), saved.header_bytes},
+            {saved.bytes() + saved.header_bytes, saved.payload_bytes}};
+  }
+  void append(Saved* saved) noexcept;
+  void drop_first() noexcept;
+
+  Linked<Saved> list_;
+};
+
+}  // namespace stretto

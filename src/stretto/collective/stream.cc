@@ -1,0 +1,89 @@
+#include "stretto/collective/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "stretto/base/hash.h"
+
+namespace stretto {
+
+std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
+  return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
+}
+
+void Stream::join(const Group& group, NodeId self) {
+  if (group_ != nullptr) return;
+  group_ = std::make_unique<const Group>(group);
+  me_ = group.rank_of(self);
+}
+
+const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* algorithm) {
+  const PlanKey key{algorithm, call.operation, call.root, call.reduction.commutative};
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
+  if (known != plans_.end()) {
+    std::rotate(plans_.begin(), known, known + 1);
+  } else {
+    const schedule::Shape shape = shape_of(call, group_->size());
+    auto made = std::make_unique<const Plan>(algorithm != nullptr ? *algorithm : choose_algorithm(shape), shape, me_);
+    plans_.insert(plans_.begin(), {key, std::move(made)});
+  }
+  return *plans_.front().plan;
+}
+
+// What all members must agree on. The plan stands for operation, group size, root and algorithm.
+Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept {
+  const bool sized_by_input = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
+  const std::uint64_t bytes = sized_by_input ? call.input.size() : call.output.size();
+  const std::uint64_t digest = mix_64(mix_64(plan.digest() ^ bytes) ^ call.type_digest ^ (call.reduction.digest << 1U));
+  return {id_, sequence, static_cast<std::uint32_t>(digest)};
+}
+
+CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {
+  const Call* const call = open_.find(sequence);
+  return call == nullptr ? nullptr : call->operation;
+}
+
+bool Stream::has_begun(std::uint32_t sequence) const { return sequence < begun_ || begun_beyond_.contains(sequence); }
+
+SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
+  if (sequence == begun_) {
+    ++begun_;
+    while (!begun_beyond_.empty() && begun_beyond_.erase(begun_) == 1) ++begun_;
+  } else {
+    begun_beyond_.insert(sequence);
+  }
+  Call* const known = open_.find(sequence);
+  Call& call = known != nullptr ? *known : open_.add(sequence);
+  call.operation = &operation;
+  return std::move(call.early);
+}
+
+void Stream::end(const Identity& identity) {
+  open_.remove(identity.sequence);
+  past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};
+}
+
+void Stream::save(std::uint32_t sequence, const fabric::Message& message) {
+  Call* const known = open_.find(sequence);
+  (known != nullptr ? *known : open_.add(sequence)).early.add(message);
+}
+
+std::optional<std::uint32_t> Stream::digest_of_past(std::uint32_t sequence) const noexcept {
+  const Past& past = past_[sequence % past_.size()];
+  return past.sequence == sequence ? std::optional(past.digest) : std::nullopt;
+}
+
+std::vector<std::uint32_t> Stream::under_way() {
+  std::vector<std::uint32_t> found;
+  open_.for_each([&](const Call& call) {
+    if (call.operation != nullptr) found.push_back(call.sequence);
+  });
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void Stream::forget_messages_of(NodeId peer) {
+  open_.for_each([&](Call& call) { call.early.forget_from(peer); });
+}
+
+}  // namespace stretto

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "stretto/collective/collective_call.h"
+#include "stretto/collective/group.h"
+#include "stretto/collective/plan.h"
+#include "stretto/collective/saved_messages.h"
+#include "stretto/collective/sequence_table.h"
+#include "stretto/collective/wire.h"
+
+namespace stretto {
+
+class CollectiveOperation;
+
+/// The collectives of one group and key at one node (CONTRACTS 11): numbered in the order of the calls, with their
+/// plans, those that are under way and what has come for those that have not begun. Under the node's baton.
+class Stream {
+ public:
+  explicit Stream(std::uint64_t id) noexcept : id_(id) {}
+
+  std::uint64_t id() const noexcept { return id_; }
+  /// The same on all nodes.
+  static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
+
+  /// This node's first call says who takes part; peers may have spoken before.
+  void join(const Group& group, NodeId self);
+
+  // REQUIRES: joined.
+
+  const Group& group() const noexcept { return *group_; }
+  /// The number of the next call.
+  std::uint32_t next_sequence() noexcept { return calls_++; }
+  /// `algorithm` null: chosen. Lives as long as the stream.
+  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm* algorithm);
+  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
+
+  /// An operation that has begun and is not over, or null.
+  CollectiveOperation* find(std::uint32_t sequence) noexcept;
+  bool has_begun(std::uint32_t sequence) const;
+  /// Returns what has come for it.
+  SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation);
+  void end(const Identity& identity);
+  /// Keeps a message for an operation that has not begun.
+  void save(std::uint32_t sequence, const fabric::Message& message);
+
+  /// The digest of an operation that is over, if it is one of the last ones.
+  std::optional<std::uint32_t> digest_of_past(std::uint32_t sequence) const noexcept;
+
+  /// The numbers of those that have begun and are not over, in order.
+  std::vector<std::uint32_t> under_way();
+  /// Drops what was kept of a peer that is lost.
+  void forget_messages_of(NodeId peer);
+
+ private:
+  struct Call {
+    std::uint32_t sequence = 0;
+    CollectiveOperation* operation = nullptr;
+    SavedMessages early;
+  };
+  struct Past {
+    std::uint32_t sequence = ~std::uint32_t{0};
+    std::uint32_t digest = 0;
+  };
+  struct PlanKey {
+    const schedule::Algorithm* algorithm;
+    schedule::Operation operation;
+    Rank root;
+    bool commutative;
+    friend bool operator==(const PlanKey&, const PlanKey&) = default;
+  };
+  struct KnownPlan {
+    PlanKey key;
+    std::unique_ptr<const Plan> plan;
+  };
+
+  std::uint64_t id_;
+  std::unique_ptr<const Group> group_;
+  Rank me_ = 0;
+  std::uint32_t calls_ = 0;
+  SequenceTable<Call> open_;  // begun and not over, or spoken of by peers
+  // Which calls have begun: all before `begun_`, and those in `begun_beyond_`.
+  std::uint32_t begun_ = 0;
+  std::set<std::uint32_t> begun_beyond_;
+  std::array<Past, 64> past_;     // by sequence, modulo its size
+  std::vector<KnownPlan> plans_;  // the one last used first
+};
+
+}  // namespace stretto
