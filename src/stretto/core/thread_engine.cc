@@ -22,22 +22,15 @@ namespace {
 // process has cores to itself. Ringing it at every hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
 constexpr long tick_nanoseconds_with_own_core = 150'000;
 constexpr long tick_nanoseconds = 1'000'000;
+// A worker that searches takes from another one's queue what lies there so long while nothing is taken from it, or as
+// soon as more than so many lie there. Short tasks are done faster where they became ready: moving one to another core
+// costs as much as running it.
+constexpr double neglected_seconds = 5e-6;
+constexpr std::uint32_t crowded_queue = 32;
 // After this many ticks in which the fabric was watched by a sleeping worker, the service thread sleeps without ticks.
 constexpr int quiet_ticks_before_deep_sleep = 20;
 
 }  // namespace
-
-void ThreadEngine::ReadyList::push(Processor& processor) noexcept {
-  processor.next_ready = nullptr;
-  (first == nullptr ? first : last->next_ready) = &processor;
-  last = &processor;
-}
-
-Processor* ThreadEngine::ReadyList::pop() noexcept {
-  Processor* const processor = first;
-  if (processor != nullptr) first = processor->next_ready;
-  return processor;
-}
 
 ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
     : worker(engine, engine.options_.stack_bytes, true), service(serves), bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -97,8 +90,26 @@ void ThreadEngine::wake_one_locked(bool service, Seat*& woken) noexcept {
   }
 }
 
+// In the calling worker's own queue, which it looks into next.
+bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
+  const Worker* const worker = Worker::current();
+  if (worker == nullptr || &worker->engine() != this) return false;
+  Seat& seat = seat_of(*worker);
+  if (seat.service) return false;
+  seat.local.push(processor);
+  if (searching_.load(std::memory_order_seq_cst) > 0 || asleep_.load(std::memory_order_seq_cst) == 0) return true;
+  Seat* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    wake_one_locked(false, woken);
+  }
+  if (woken != nullptr) ring(*woken);
+  return true;
+}
+
 void ThreadEngine::make_ready(Processor& processor) noexcept {
   const bool service = processor.kind() == Processor::Kind::service;
+  if (!service && make_ready_here(processor)) return;
   Seat* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -140,6 +151,11 @@ bool ThreadEngine::has_work(const Seat& seat) const noexcept {
 }
 
 Processor* ThreadEngine::take(Seat& seat) {
+  Processor* const processor = take_shared(seat);
+  return processor != nullptr ? processor : seat.local.pop();
+}
+
+Processor* ThreadEngine::take_shared(Seat& seat) {
   if (waiting_work_.load(std::memory_order_seq_cst) == 0) return nullptr;
   Seat* woken = nullptr;
   Processor* processor = nullptr;
@@ -160,22 +176,48 @@ Processor* ThreadEngine::next(Worker& worker) {
   for (;;) {
     if (Processor* const processor = take(seat)) return processor;
     if (stopping_.load()) return nullptr;
-    if (!search(seat)) sleep(seat);
+    Processor* found = nullptr;
+    if (!search(seat, found)) sleep(seat);
+    if (found != nullptr) return found;
   }
 }
 
 // Looks for work for a moment. The service thread only does what nobody else does, so it does not linger.
-bool ThreadEngine::search(Seat& seat) {
+bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
-  bool found = false;
+  Neglect neglect;
+  bool over = false;
   const unsigned spins = polled_.empty() ? 0 : options_.spins;
-  for (unsigned i = 0; i < spins + options_.yields && !found; ++i) {
-    found = poll_fabric() || waiting_work_.load(std::memory_order_relaxed) != 0 || stopping_.load();
-    if (!found && i >= spins) sched_yield();
+  for (unsigned i = 0; i < spins + options_.yields && !over; ++i) {
+    over = poll_fabric() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
+           stopping_.load();
+    if (!over) found = take_neglected(seat, neglect);
+    over |= found != nullptr;
+    if (!over && i >= spins) sched_yield();
   }
   searching_.fetch_sub(1, std::memory_order_seq_cst);
-  return found;
+  return over;
+}
+
+Processor* ThreadEngine::take_neglected(const Seat& seat, Neglect& seen) {
+  for (const auto& other : seats_) {
+    if (other.get() == &seat || other->local.size() == 0) continue;
+    if (other->local.size() > crowded_queue) return other->local.pop();
+    const std::uint32_t taken = other->local.taken();
+    if (seen.seat != other.get() || seen.taken != taken) {
+      seen = {other.get(), taken, now()};
+    } else if (now() - seen.since > neglected_seconds) {
+      return other->local.pop();
+    }
+    return nullptr;  // one at a time
+  }
+  return nullptr;
+}
+
+bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
+  return !seat.service && std::any_of(seats_.begin(), seats_.end(),
+                                      [](const auto& other) { return other->local.size() != 0; });
 }
 
 // Saves the way through the suspended task, the processor's queue and the engine's lists, some 0.1 us, where the answer
@@ -186,6 +228,7 @@ void ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
   for (unsigned i = 0; i < options_.spins; ++i) {
     if (table.query(event) != EventState::untriggered) return;
     if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || stopping_.load()) return;
+    if (seat_of(*Worker::current()).local.size() != 0) return;
     poll_fabric();
   }
 }
@@ -218,11 +261,13 @@ void ThreadEngine::sleep(Seat& seat) {
       return;
     }
     seat.asleep = true;
+    if (!seat.service) asleep_.fetch_add(1, std::memory_order_seq_cst);
   }
-  const int rung = doze(seat, armed);
+  const int rung = others_have_work(seat) ? 0 : doze(seat, armed);
   {
     const std::lock_guard lock(mutex_);
     seat.asleep = false;
+    if (!seat.service) asleep_.fetch_sub(1, std::memory_order_relaxed);
   }
   if (armed) disarm_fabric(seat);
   if (rung > 0 && armed) poll_fabric();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stretto/core/engine.h"
+#include "stretto/core/ready_queue.h"
 #include "stretto/core/worker.h"
 #include "stretto/fabric/fabric.h"
 
@@ -50,30 +51,34 @@ class ThreadEngine final : public Engine {
   void hand_over(fabric::Context& context) noexcept override;
 
  private:
-  // Processors in the order in which they became ready.
-  struct ReadyList {
-    Processor* first = nullptr;
-    Processor* last = nullptr;
-    void push(Processor& processor) noexcept;
-    Processor* pop() noexcept;
-  };
-
   // A thread's place: its worker, what only it may run, and its bed.
   struct Seat {
     Seat(ThreadEngine& engine, bool serves);
     ~Seat();
     Worker worker;
     bool service;
-    ReadyList own;
+    ReadyQueue local;
+    ReadyList own;        // what only this worker may take; under mutex_
     bool asleep = false;  // under mutex_
     int bell = -1;        // eventfd
     std::thread thread;
   };
 
+  // Somebody else's queue, and since when nothing was taken from it.
+  struct Neglect {
+    const Seat* seat = nullptr;
+    std::uint32_t taken = 0;
+    double since = 0;
+  };
+
   Seat& seat_of(const Worker& worker) noexcept;
+  bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
+  Processor* take_shared(Seat& seat);
+  Processor* take_neglected(const Seat& seat, Neglect& seen);
+  bool others_have_work(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
-  bool search(Seat& seat);
+  bool search(Seat& seat, Processor*& found);
   bool poll_fabric();
   bool serve_overflow();
   void sleep(Seat& seat);
@@ -95,6 +100,7 @@ class ThreadEngine final : public Engine {
   std::vector<fabric::Context*> overflow_;
   std::atomic<std::uint32_t> waiting_work_{0};  // length of all lists: a hint read without the lock
   std::atomic<int> searching_{0};
+  std::atomic<int> asleep_{0};  // ordinary workers
   std::atomic<bool> stopping_{false};
 
   // Who sleeps on the fabric's descriptor, and whether anybody polled since the service thread last looked.
