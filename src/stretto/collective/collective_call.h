@@ -23,6 +23,12 @@ struct CollectiveCall {
   std::shared_ptr<void> keep_alive;   ///< owns the buffers, if the caller does not
 };
 
+/// Of the vector that is reduced or broadcast, or of one member's part of an allgather.
+inline std::size_t bytes_of_vector(const CollectiveCall& call) {
+  const bool gives = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
+  return gives ? call.input.size() : call.output.size();
+}
+
 /// The shape of the schedules that can serve a call of a group of `size`.
 inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size) {
   schedule::Shape shape;

@@ -62,15 +62,19 @@ CollectiveService& CollectiveService::of(Node& node) { return *static_cast<Colle
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   require_valid(group, call, group.rank_of(node_.id()), node_.id(), node_.size());
-  const schedule::Algorithm* algorithm = nullptr;
-  if (!options.algorithm().empty()) {
-    algorithm = &schedule::find_algorithm(options.algorithm());
-    algorithm->require(shape_of(call, group.size()));
-  }
+  const schedule::Algorithm& algorithm = algorithm_for(shape_of(call, group.size()), call, options.algorithm());
   node_.events().check(options.precondition());
   const Event completion = node_.events().create();
   CollectiveOperation::launch(*this, group, std::move(call), options, algorithm, completion);
   return completion;
+}
+
+const schedule::Algorithm& CollectiveService::algorithm_for(const schedule::Shape& shape, const CollectiveCall& call,
+                                                            std::string_view name) const {
+  if (name.empty()) return choose_algorithm(shape, bytes_of_vector(call), node_.crowded());
+  const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
+  algorithm.require(shape);
+  return algorithm;
 }
 
 Stream& CollectiveService::stream(std::uint64_t id) {

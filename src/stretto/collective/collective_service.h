@@ -61,6 +61,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  const schedule::Algorithm& algorithm_for(const schedule::Shape& shape, const CollectiveCall& call,
+                                           std::string_view name) const;
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
 

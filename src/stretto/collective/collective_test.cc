@@ -70,18 +70,29 @@ std::span<const T> input_of(const std::vector<T>& vector) {
   return vector;
 }
 
+// The chosen one (no name), and all that can do it.
+std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group) {
+  std::vector<std::string_view> names = {{}};
+  for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
+    if (algorithm->supports({.operation = operation, .size = group.size()})) names.push_back(algorithm->name());
+  }
+  return names;
+}
+
 // Each of the following runs one operation on fresh buffers and compares.
 
 template <class T, class Op>
-Task<> check_allreduce(Node& node, Group group, std::size_t count, Op op, std::uint64_t salt) {
+Task<> check_allreduce(Node& node, Group group, std::size_t count, Op op, std::uint64_t salt,
+                       std::string_view algorithm = {}) {
   const std::vector<T> input = values<T>(count, salt, node.id());
   std::vector<T> output(count);
-  co_await allreduce(node, group, input_of(input), std::span(output), op);
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  co_await allreduce(node, group, input_of(input), std::span(output), op, options);
   const std::vector<T> expected = reduced<T>(group, count, salt, op);
   EXPECT_TRUE(output == expected) << "allreduce of " << count << " on " << group.size();
   EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
   std::vector<T> in_place = input;
-  co_await allreduce(node, group, input_of(in_place), std::span(in_place), op);
+  co_await allreduce(node, group, input_of(in_place), std::span(in_place), op, options);
   EXPECT_TRUE(in_place == expected) << "in place: allreduce of " << count << " on " << group.size();
 }
 
@@ -127,15 +138,19 @@ Task<> check_allgather(Node& node, Group group, std::size_t count, std::uint64_t
 }
 
 Task<> check_everything(Node& node, Group group, std::size_t count, Rank roots, std::uint64_t salt) {
-  co_await check_allreduce<std::uint64_t>(node, group, count, sum, salt);
-  co_await check_allreduce<Affine>(node, group, count, Compose(), salt + 1);
+  for (const std::string_view algorithm : algorithms_for(schedule::Operation::allreduce, group)) {
+    co_await check_allreduce<std::uint64_t>(node, group, count, sum, salt, algorithm);
+    co_await check_allreduce<Affine>(node, group, count, Compose(), salt + 1, algorithm);
+  }
   co_await check_allgather<std::uint32_t>(node, group, count, salt + 2);
   for (Rank root = 0; root < roots; ++root) {
     co_await check_reduce<std::uint64_t>(node, group, count, sum, root, salt + 3);
     co_await check_reduce<Affine>(node, group, count, Compose(), root, salt + 4);
     co_await check_broadcast<std::uint16_t>(node, group, count, root, salt + 5);
   }
-  co_await barrier(node, group);
+  for (const std::string_view algorithm : algorithms_for(schedule::Operation::barrier, group)) {
+    co_await barrier(node, group, CollectiveOptions().algorithm(algorithm));
+  }
 }
 
 TEST_P(CollectiveTest, EveryOperationAtEverySizeUpTo17) {

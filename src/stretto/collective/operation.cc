@@ -96,7 +96,7 @@ struct CollectiveOperation::PutDone : fabric::Completion {
 };
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                                         const CollectiveOptions& options, const schedule::Algorithm& algorithm,
                                          Event completion) noexcept
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
@@ -117,7 +117,7 @@ CollectiveOperation::~CollectiveOperation() {
 }
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                 const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                                 const CollectiveOptions& options, const schedule::Algorithm& algorithm,
                                  Event completion) {
   service.endpoint().context().post(
       arena::make<CollectiveOperation>(service, group, std::move(call), options, algorithm, completion));
@@ -187,8 +187,7 @@ void CollectiveOperation::begin() {
 }
 
 void CollectiveOperation::prepare() {
-  const bool gives = call_.reduction.combine != nullptr || call_.operation == schedule::Operation::allgather;
-  vector_bytes_ = gives ? call_.input.size() : call_.output.size();
+  vector_bytes_ = bytes_of_vector(call_);
   one_block_ = plan_->schedule().shape.blocks == 1 && call_.operation != schedule::Operation::allgather;
   states_.reset(*plan_);
   allocate_scratch();

@@ -35,12 +35,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`. `algorithm` null: chosen.
+  /// `completion`.
   static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                     const CollectiveOptions& options, const schedule::Algorithm* algorithm, Event completion);
+                     const CollectiveOptions& options, const schedule::Algorithm& algorithm, Event completion);
   // Only `launch` makes one.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const schedule::Algorithm* algorithm,
+                      const CollectiveOptions& options, const schedule::Algorithm& algorithm,
                       Event completion) noexcept;
   ~CollectiveOperation();
 
@@ -152,7 +152,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Group group_;
   CollectiveCall call_;
   std::uint64_t key_;
-  const schedule::Algorithm* algorithm_;
+  const schedule::Algorithm& algorithm_;
   Event precondition_;
   Event completion_;
   std::source_location where_;

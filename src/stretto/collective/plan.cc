@@ -48,15 +48,26 @@ std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank pe
   return found != sorted.end() && found->peer == peer && found->tag == tag ? found->step : none;
 }
 
-const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape) {
+const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::size_t bytes, bool crowded) {
+  using schedule::find_algorithm;
+  static const schedule::Algorithm& linear_allreduce = find_algorithm("linear_allreduce");
+  static const schedule::Algorithm& linear_barrier = find_algorithm("linear_barrier");
+  static const schedule::Algorithm& recursive_doubling = find_algorithm("recursive_doubling");
+  static const schedule::Algorithm& dissemination_barrier = find_algorithm("dissemination_barrier");
+  static const schedule::Algorithm& binomial_broadcast = find_algorithm("binomial_broadcast");
+  static const schedule::Algorithm& binomial_reduce = find_algorithm("binomial_reduce");
+  static const schedule::Algorithm& ring_allgather = find_algorithm("ring_allgather");
+  // All inputs are at one rank at once.
+  constexpr std::size_t most_linear_bytes = 4096;
+  const bool linear = crowded && shape.size > 2 && bytes <= most_linear_bytes;
   switch (shape.operation) {
-    case schedule::Operation::barrier: return schedule::find_algorithm("dissemination_barrier");
-    case schedule::Operation::broadcast: return schedule::find_algorithm("binomial_broadcast");
-    case schedule::Operation::reduce: return schedule::find_algorithm("binomial_reduce");
-    case schedule::Operation::allreduce: return schedule::find_algorithm("recursive_doubling");
+    case schedule::Operation::barrier: return linear ? linear_barrier : dissemination_barrier;
+    case schedule::Operation::broadcast: return binomial_broadcast;
+    case schedule::Operation::reduce: return binomial_reduce;
+    case schedule::Operation::allreduce: return linear ? linear_allreduce : recursive_doubling;
     case schedule::Operation::allgather: break;
   }
-  return schedule::find_algorithm("ring_allgather");
+  return ring_allgather;
 }
 
 }  // namespace stretto

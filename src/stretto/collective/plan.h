@@ -57,7 +57,8 @@ class Plan {
   bool meets_everybody_;
 };
 
-/// Which algorithm serves `shape`, where the caller names none. The same on every rank.
-const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape);
+/// Which algorithm serves `shape` for vectors of `bytes`, where the caller names none. A pure function, so the same on
+/// every rank. `crowded`: nodes take turns on few cores, and what counts is how often each must run.
+const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::size_t bytes, bool crowded);
 
 }  // namespace stretto

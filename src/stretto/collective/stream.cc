@@ -17,14 +17,13 @@ void Stream::join(const Group& group, NodeId self) {
   me_ = group.rank_of(self);
 }
 
-const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* algorithm) {
-  const PlanKey key{algorithm, call.operation, call.root, call.reduction.commutative};
+const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm& algorithm) {
+  const PlanKey key{&algorithm, call.operation, call.root, call.reduction.commutative};
   const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
   if (known != plans_.end()) {
     std::rotate(plans_.begin(), known, known + 1);
   } else {
-    const schedule::Shape shape = shape_of(call, group_->size());
-    auto made = std::make_unique<const Plan>(algorithm != nullptr ? *algorithm : choose_algorithm(shape), shape, me_);
+    auto made = std::make_unique<const Plan>(algorithm, shape_of(call, group_->size()), me_);
     plans_.insert(plans_.begin(), {key, std::move(made)});
   }
   return *plans_.front().plan;
@@ -32,9 +31,8 @@ const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* 
 
 // What all members must agree on. The plan stands for operation, group size, root and algorithm.
 Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept {
-  const bool sized_by_input = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
-  const std::uint64_t bytes = sized_by_input ? call.input.size() : call.output.size();
-  const std::uint64_t digest = mix_64(mix_64(plan.digest() ^ bytes) ^ call.type_digest ^ (call.reduction.digest << 1U));
+  const std::uint64_t digest =
+      mix_64(mix_64(plan.digest() ^ bytes_of_vector(call)) ^ call.type_digest ^ (call.reduction.digest << 1U));
   return {id_, sequence, static_cast<std::uint32_t>(digest)};
 }
 

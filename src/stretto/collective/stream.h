@@ -37,8 +37,8 @@ class Stream {
   const Group& group() const noexcept { return *group_; }
   /// The number of the next call.
   std::uint32_t next_sequence() noexcept { return calls_++; }
-  /// `algorithm` null: chosen. Lives as long as the stream.
-  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm* algorithm);
+  /// REQUIRES: the algorithm supports the call. Lives as long as the stream.
+  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm& algorithm);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.

@@ -75,9 +75,10 @@ void UserEvent::trigger(Event precondition) const {
 }
 void UserEvent::poison(const Error& error) const { node_of_running_task("UserEvent::poison").poison(*this, error); }
 
-Node::Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors)
+Node::Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, bool crowded)
     : endpoint_(endpoint),
       engine_(engine),
+      crowded_(crowded),
       events_(endpoint),
       bulk_(endpoint),
       barriers_(std::make_unique<BarrierService>(*this)),

@@ -32,7 +32,8 @@ class RemoteTasks;
 /// call never blocks, apart from `wait`. Everything deferred takes a precondition and returns an event.
 class Node final : private fabric::EndpointObserver {
  public:
-  Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors);
+  /// `crowded`: see below.
+  Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, bool crowded);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -96,6 +97,9 @@ class Node final : private fabric::EndpointObserver {
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   fabric::Bulk& bulk() noexcept { return bulk_; }
   Engine& engine() noexcept { return engine_; }
+  /// Whether nodes take turns, since somewhere in the job there are more of them than cores or workers: the same at all
+  /// nodes.
+  bool crowded() const noexcept { return crowded_; }
   /// For a task on `held` that is about to wait; see Engine::linger.
   void linger(const Processor& held, Event event) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
@@ -122,6 +126,7 @@ class Node final : private fabric::EndpointObserver {
 
   fabric::Endpoint& endpoint_;
   Engine& engine_;
+  bool crowded_;
   EventService events_;
   fabric::Bulk bulk_;
   std::unique_ptr<BarrierService> barriers_;

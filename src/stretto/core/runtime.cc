@@ -167,8 +167,9 @@ void Runtime::Parts::make_nodes() {
   const auto endpoints = fabric->endpoints();
   const unsigned processors =
       simulator != nullptr ? 1 : std::max(1U, workers / static_cast<unsigned>(endpoints.size()));
+  const bool crowded = fabric->crowded() || (simulator == nullptr && endpoints.size() > workers);
   for (fabric::Endpoint* const endpoint : endpoints) {
-    nodes.push_back(std::make_unique<Node>(*endpoint, engine(), processors));
+    nodes.push_back(std::make_unique<Node>(*endpoint, engine(), processors, crowded));
     for (const ExtendNode& extend : extensions()) extend(*nodes.back());
   }
   if (nodes.front()->id() != 0) return;

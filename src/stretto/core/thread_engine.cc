@@ -216,8 +216,8 @@ Processor* ThreadEngine::take_neglected(const Seat& seat, Neglect& seen) {
 }
 
 bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
-  return !seat.service && std::any_of(seats_.begin(), seats_.end(),
-                                      [](const auto& other) { return other->local.size() != 0; });
+  return !seat.service &&
+         std::any_of(seats_.begin(), seats_.end(), [](const auto& other) { return other->local.size() != 0; });
 }
 
 // Saves the way through the suspended task, the processor's queue and the engine's lists, some 0.1 us, where the answer

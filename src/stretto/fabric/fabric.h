@@ -131,6 +131,9 @@ class Fabric {
   virtual std::uint32_t size() const = 0;
   /// The host that a node lives on: nodes with equal strings share memory. Any thread.
   virtual std::string host_of(NodeId node) const = 0;
+  /// Whether some host has more nodes of the job than cores, so that they take turns: the same on all nodes. Where
+  /// nodes share a process, its owner knows better. Any thread.
+  virtual bool crowded() const { return false; }
   /// What carries bytes to a node, for people and tests: "memory" within a host, otherwise networks such as
   /// "tcp/eth0", none before the first use. Any thread that holds no baton.
   virtual std::vector<std::string> networks_to(NodeId /*node*/) { return {"memory"}; }

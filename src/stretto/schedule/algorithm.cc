@@ -8,6 +8,8 @@
 #include "stretto/schedule/algorithm/binomial_broadcast.h"
 #include "stretto/schedule/algorithm/binomial_reduce.h"
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
+#include "stretto/schedule/algorithm/linear_allreduce.h"
+#include "stretto/schedule/algorithm/linear_barrier.h"
 #include "stretto/schedule/algorithm/recursive_doubling.h"
 #include "stretto/schedule/algorithm/recursive_doubling_allgather.h"
 #include "stretto/schedule/algorithm/ring_allgather.h"
@@ -21,10 +23,12 @@ const BinomialReduce binomial_reduce;
 const DisseminationBarrier dissemination_barrier;
 const RingAllgather ring_allgather;
 const RecursiveDoublingAllgather recursive_doubling_allgather;
+const LinearAllreduce linear_allreduce;
+const LinearBarrier linear_barrier;
 
-constexpr std::array<const Algorithm*, 6> registry = {
-    &recursive_doubling,    &binomial_broadcast, &binomial_reduce,
-    &dissemination_barrier, &ring_allgather,     &recursive_doubling_allgather,
+constexpr std::array<const Algorithm*, 8> registry = {
+    &recursive_doubling, &binomial_broadcast,           &binomial_reduce,  &dissemination_barrier,
+    &ring_allgather,     &recursive_doubling_allgather, &linear_allreduce, &linear_barrier,
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -25,12 +26,17 @@ std::size_t messages(const Algorithm& algorithm, const Shape& shape) {
   return messages;
 }
 
+// Ranks that combine something in a round, over all rounds: each is one mark in a picture.
 std::size_t ranks_reducing(const Algorithm& algorithm, const Shape& shape) {
-  std::size_t reductions = 0;
+  std::size_t reducing = 0;
   for (const Program& program : test::programs(algorithm, shape)) {
-    for (const Step& step : program.steps) reductions += step.kind == StepKind::reduce ? 1 : 0;
+    for (std::size_t round = 0; round + 1 < program.round_offsets.size(); ++round) {
+      const auto begin = program.steps.begin() + program.round_offsets[round];
+      const auto end = program.steps.begin() + program.round_offsets[round + 1];
+      reducing += std::any_of(begin, end, [](const Step& step) { return step.kind == StepKind::reduce; }) ? 1U : 0U;
+    }
   }
-  return reductions;
+  return reducing;
 }
 
 /// What keeps `xml` from being well formed: tags that do not nest, bare signs, attributes without quotes. Empty if

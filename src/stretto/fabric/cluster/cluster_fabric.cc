@@ -2,9 +2,12 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +22,7 @@ namespace {
 
 // Keys of the bootstrap's store.
 constexpr std::string_view host_key = "cluster.host";
+constexpr std::string_view cores_key = "cluster.cores";
 constexpr std::string_view card_key = "cluster.card";
 constexpr std::string_view ucx_key = "cluster.ucx";
 
@@ -37,6 +41,7 @@ class ClusterFabric final : public Fabric {
   std::span<Endpoint* const> endpoints() override { return {&only_, 1}; }
   std::uint32_t size() const override { return endpoint_.size(); }
   std::string host_of(NodeId node) const override { return hosts_.at(node); }
+  bool crowded() const override { return crowded_; }
   std::vector<std::string> networks_to(NodeId node) override {
     if (hosts_.at(node) == hosts_[endpoint_.self()]) return {"memory"};
     std::vector<std::string> networks;
@@ -64,6 +69,8 @@ class ClusterFabric final : public Fabric {
                                                          endpoint_.sink());
     const std::string_view own_host = bootstrap_->host();
     bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
+    const auto cores = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    bootstrap_->put(cores_key, bytes_of(cores));
     bootstrap_->put(card_key, host->address());
     bootstrap_->fence();
     std::vector<NodeId> near;
@@ -73,12 +80,27 @@ class ClusterFabric final : public Fabric {
       hosts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
     }
+    crowded_ = any_host_crowded();
     host->start(near, fetch(card_key));
     endpoint_.add_transport(std::move(host), near);
     // All nodes come to the same conclusion here: a job on one host never touches UCX.
     if (std::any_of(hosts_.begin(), hosts_.end(), [this](const std::string& name) { return name != hosts_[0]; })) {
       join_other_hosts(far);
     }
+  }
+
+  // From what all have published, so that all come to the same conclusion.
+  bool any_host_crowded() {
+    std::map<std::string_view, std::uint32_t> room;  // cores of a host that no node has taken yet
+    for (NodeId node = 0; node < size(); ++node) {
+      std::uint32_t cores = 1;
+      const std::vector<std::byte> bytes = bootstrap_->fetch(node, cores_key);
+      if (bytes.size() == sizeof cores) std::memcpy(&cores, bytes.data(), sizeof cores);
+      std::uint32_t& left = room.try_emplace(hosts_[node], cores).first->second;
+      if (left == 0) return true;
+      --left;
+    }
+    return false;
   }
 
   void join_other_hosts(std::span<const NodeId> far) {
@@ -132,6 +154,7 @@ class ClusterFabric final : public Fabric {
   Endpoint* only_ = &endpoint_;
   std::vector<std::string> hosts_;
   cluster::UcxTransport* ucx_ = nullptr;  // the endpoint's; null where the job has one host
+  bool crowded_ = false;
   bool closed_ = false;
 };
 

@@ -1,0 +1,46 @@
+#include "stretto/collective/sequence_table.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "stretto/base/random.h"
+#include "stretto/collective/test_support.h"
+
+namespace stretto {
+namespace {
+
+struct Entry {
+  std::uint32_t sequence = 0;
+  std::uint64_t value = 0;
+};
+
+// Against a map, with numbers that meet in few places of the table.
+TEST(SequenceTable, HoldsWhatAMapHolds) {
+  for (const std::uint64_t seed : test::seeds(100)) {
+    Random random(seed);
+    const std::uint32_t spread = 1U << random.below(20);
+    SequenceTable<Entry> table;
+    std::map<std::uint32_t, std::uint64_t> expected;
+    for (int i = 0; i < 500; ++i) {
+      const auto sequence = static_cast<std::uint32_t>(random.below(64) * spread);
+      Entry* const found = table.find(sequence);
+      ASSERT_EQ(found != nullptr, expected.contains(sequence)) << "seed " << seed;
+      if (found != nullptr) {
+        ASSERT_EQ(found->value, expected[sequence]) << "seed " << seed;
+        table.remove(sequence);
+        expected.erase(sequence);
+      } else {
+        table.add(sequence).value = expected[sequence] = random.below(1000);
+      }
+      ASSERT_EQ(table.size(), expected.size()) << "seed " << seed;
+    }
+    table.remove(~0U);  // is not there
+    std::map<std::uint32_t, std::uint64_t> held;
+    table.for_each([&](const Entry& entry) { held[entry.sequence] = entry.value; });
+    EXPECT_EQ(held, expected) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace stretto

@@ -1,0 +1,26 @@
+#include "stretto/schedule/algorithm/linear_allreduce.h"
+
+#include "stretto/schedule/builder.h"
+
+namespace stretto::schedule {
+
+std::string_view LinearAllreduce::source() const noexcept {
+  return "Thakur, Rabenseifner and Gropp, \"Optimization of collective communication operations in MPICH\", IJHPCA "
+         "2005";
+}
+
+void LinearAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
+  if (me != 0) {
+    if (round == 0) sink.send(0, input());
+    if (round == 1) sink.receive(0, output());
+    return;
+  }
+  if (round == 0) {
+    sink.copy(input(), output());
+    for (Rank rank = 1; rank < shape.size; ++rank) accumulate(sink, me, rank, scratch(rank - 1), output());
+  } else {
+    for (Rank rank = 1; rank < shape.size; ++rank) sink.send(rank, output());
+  }
+}
+
+}  // namespace stretto::schedule
