@@ -198,6 +198,10 @@ void CollectiveOperation::prepare() {
   }
 }
 
+void CollectiveOperation::engage() {
+  if (!std::exchange(engaged_, true)) service_.endpoint().context().engage();
+}
+
 void CollectiveOperation::add_shards() {
   for (const ConstByteSpan shard : call_.shards) {
     combines_.push_back({Plan::none, call_.output, shard, schedule::Order::destination_first, 0});
@@ -344,6 +348,7 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
 
 // Tells the sender where to put it: in place if that is in the segment, else beside.
 void CollectiveOperation::await_pieces(std::uint32_t step, ByteSpan destination) {
+  engage();
   const schedule::Step& what = step_at(step);
   fabric::Segment& segment = service_.endpoint().segment();
   std::int64_t offset = segment.offset_of(destination.data());
@@ -439,6 +444,7 @@ void CollectiveOperation::on_ready(const ReadyHeader& header, const fabric::Mess
 }
 
 void CollectiveOperation::send_when_ready(std::uint32_t step, const ReadyHeader& ready) {
+  engage();
   sendings_.push_back({step, ready, 0});
   take_turn_later();
 }
@@ -547,6 +553,7 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
 
 void CollectiveOperation::finish() {
   stage_ = Stage::over;
+  if (engaged_) service_.endpoint().context().disengage();
   for (const auto& [step, landing] : landings_) service_.forget_landing(landing.name);
   stream_->end(identity_);
   call_.keep_alive.reset();

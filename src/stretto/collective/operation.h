@@ -105,6 +105,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   static void on_turn(fabric::Item* item) noexcept;
 
   void prepare();
+  void engage();
   void allocate_scratch();
   void add_shards();
   void run();
@@ -163,6 +164,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
+  bool engaged_ = false;         // see Context::engage
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   StepStates states_;

@@ -13,15 +13,24 @@
 
 #include "stretto/base/error.h"
 #include "stretto/core/event_table.h"
+#include "stretto/core/prompt_thread.h"
 
 namespace stretto {
 
 namespace {
 
 // While workers are busy, the service thread looks this often whether somebody polls the fabric: more often where the
-// process has cores to itself. Ringing it at every hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
+// process has cores to itself, and where something large is under way. Ringing it at every hand-over instead would cost
+// 14 to 19 us each time (CONTRACTS 5).
 constexpr long tick_nanoseconds_with_own_core = 150'000;
+constexpr long tick_nanoseconds_if_engaged = 30'000;
 constexpr long tick_nanoseconds = 1'000'000;
+// How long the service thread looks for the next message of something large before it sleeps until one comes. The
+// kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
+constexpr double engaged_seconds = 200e-6;
+// See must_rest.
+constexpr double short_burst_seconds = 15e-6;
+constexpr double rest_factor = 1.25;
 // A worker that searches takes from another one's queue what lies there so long while nothing is taken from it, or as
 // soon as more than so many lie there. Short tasks are done faster where they became ready: moving one to another core
 // costs as much as running it.
@@ -33,7 +42,10 @@ constexpr int quiet_ticks_before_deep_sleep = 20;
 }  // namespace
 
 ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
-    : worker(engine, engine.options_.stack_bytes, true), service(serves), bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : worker(engine, engine.options_.stack_bytes, true),
+      number(static_cast<int>(engine.seats_.size())),
+      service(serves),
+      bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (bell < 0) {
     throw Error(ErrorCode::out_of_resources, std::string("no descriptor for a worker's bell: ") + std::strerror(errno));
   }
@@ -53,7 +65,12 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
   }
   for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
   seats_.push_back(std::make_unique<Seat>(*this, true));
-  for (const auto& seat : seats_) seat->thread = std::thread([&worker = seat->worker] { worker.run(); });
+  for (const auto& seat : seats_) {
+    seat->thread = std::thread([&seat = *seat] {
+      if (seat.service) prefer_prompt_wake_ups();
+      seat.worker.run();
+    });
+  }
 }
 
 void ThreadEngine::stop() {
@@ -190,7 +207,7 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
   bool over = false;
   const unsigned spins = polled_.empty() ? 0 : options_.spins;
   for (unsigned i = 0; i < spins + options_.yields && !over; ++i) {
-    over = poll_fabric() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
+    over = poll_fabric(seat) || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
            stopping_.load();
     if (!over) found = take_neglected(seat, neglect);
     over |= found != nullptr;
@@ -225,19 +242,25 @@ bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
 // searching.
 void ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
   if (polled_.empty()) return;
+  const Seat& seat = seat_of(*Worker::current());
   for (unsigned i = 0; i < options_.spins; ++i) {
     if (table.query(event) != EventState::untriggered) return;
-    if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || stopping_.load()) return;
-    if (seat_of(*Worker::current()).local.size() != 0) return;
-    poll_fabric();
+    if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0) return;
+    if (stopping_.load()) return;
+    poll_fabric(seat);
   }
 }
 
-bool ThreadEngine::poll_fabric() {
+bool ThreadEngine::poll_fabric(const Seat& seat) {
+  if (polled_.empty()) return false;
+  if (!seat.service) {
+    // A lost count does no harm: what counts is that it changes.
+    polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // Nobody needs to ring while this worker looks.
+    if (watcher_.load(std::memory_order_relaxed) == service_number()) disarm_fabric(*seats_.back());
+  }
   bool progress = false;
   for (fabric::Endpoint* const endpoint : polled_) progress |= endpoint->context().serve();
-  // A lost count does no harm: what counts is that it changes.
-  if (!polled_.empty()) polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return progress;
 }
 
@@ -269,8 +292,31 @@ void ThreadEngine::sleep(Seat& seat) {
     seat.asleep = false;
     if (!seat.service) asleep_.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (armed) disarm_fabric(seat);
-  if (rung > 0 && armed) poll_fabric();
+  if (!armed) return;
+  disarm_fabric(seat);
+  if (rung > 0 || seat.service) poll_fabric(seat);
+}
+
+bool ThreadEngine::engaged() const noexcept {
+  return std::any_of(polled_.begin(), polled_.end(),
+                     [](fabric::Endpoint* endpoint) { return endpoint->context().engaged(); });
+}
+
+// Polls as long as something large moves and nobody else does. For the service thread.
+void ThreadEngine::stay_engaged(const Seat& service) {
+  double last_progress = now();
+  while (engaged() && polls_.load(std::memory_order_relaxed) == polls_seen_ && !stopping_.load()) {
+    if (serve_overflow() || poll_fabric(service)) last_progress = now();
+    if (now() - last_progress > engaged_seconds) return;
+  }
+}
+
+// Linux (6.6 and later) runs a thread at once when it wakes up, if it has used less than its share of the core; if not,
+// where another thread computes, at one of its own ticks (4 ms). So the service thread sleeps as long as it was awake,
+// unheard, before it wants to be woken again. Zero: it was awake for a moment only.
+double ThreadEngine::must_rest() const noexcept {
+  const double awake = now() - service_woke_up_;
+  return awake > short_burst_seconds ? rest_factor * awake : 0;
 }
 
 // Takes the watch over the fabric if nobody has it and (for the service thread) nobody has polled for a tick.
@@ -279,41 +325,65 @@ bool ThreadEngine::arm_fabric(Seat& seat) {
   if (seat.service) {
     const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
     if (std::exchange(polls_seen_, polls) != polls) return false;
+    stay_engaged(seat);
+    if (must_rest() > 0) return false;
   }
-  Seat* nobody = nullptr;
-  if (!watcher_.compare_exchange_strong(nobody, &seat)) return false;
+  int nobody = watched_by_nobody;
+  if (!watcher_.compare_exchange_strong(nobody, seat.number)) return false;
   for (fabric::Endpoint* const endpoint : polled_) {
-    while (!endpoint->arm()) endpoint->context().serve();
+    while (!endpoint->arm()) {
+      if (endpoint->context().serve() || !seat.service) continue;
+      // A worker is at it, which may be waiting for this very core: to yield to it would cost a tick of the kernel.
+      disarm_fabric(seat);
+      return false;
+    }
   }
   return true;
 }
 
-void ThreadEngine::disarm_fabric(Seat& seat) {
+// Ends the watch of `seat`, if it still has it. Also called by workers that poll, for the service thread.
+void ThreadEngine::disarm_fabric(const Seat& seat) {
+  int expected = seat.number;
+  if (!watcher_.compare_exchange_strong(expected, watch_changes)) return;
   for (fabric::Endpoint* const endpoint : polled_) endpoint->disarm();
-  watcher_.store(nullptr);
+  watcher_.store(watched_by_nobody);
   if (!seat.service && service_in_deep_sleep_.exchange(false)) ring(*seats_.back());
 }
 
-// Whether a sleeper wakes up at the next tick by itself. The service thread has nothing to look after while it watches
-// the fabric itself.
-bool ThreadEngine::ticks(const Seat& seat, bool armed) const noexcept {
-  return seat.service && !armed && !polled_.empty() && quiet_ticks_ < quiet_ticks_before_deep_sleep;
+// When a sleeper wakes up by itself; null: never. Only the service thread does, unless a worker sleeps on the fabric:
+// then nothing happens that the worker would not see.
+const timespec* ThreadEngine::tick_of(const Seat& seat, bool armed) const noexcept {
+  static constexpr timespec engaged_tick{0, tick_nanoseconds_if_engaged};
+  static constexpr timespec own_core_tick{0, tick_nanoseconds_with_own_core};
+  static constexpr timespec shared_core_tick{0, tick_nanoseconds};
+  if (!seat.service || polled_.empty()) return nullptr;
+  if (armed) return &shared_core_tick;
+  if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) return nullptr;
+  if (options_.spins == 0) return &shared_core_tick;
+  return engaged() ? &engaged_tick : &own_core_tick;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
-  if (seat.service && !armed && !polled_.empty()) {
-    quiet_ticks_ = watcher_.load() != nullptr ? quiet_ticks_ + 1 : 0;
-    if (!ticks(seat, armed)) {
+  if (seat.service && !polled_.empty()) {
+    quiet_ticks_ = !armed && watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
+    if (tick_of(seat, armed) == nullptr) {
       service_in_deep_sleep_.store(true);
-      if (watcher_.load() == nullptr) return 0;  // the watcher woke up before it could see that it must wake us
+      if (watcher_.load() == watched_by_nobody)
+        return 0;  // the watcher woke up before it could see that it must wake us
     }
   }
   std::vector<pollfd> descriptors{{seat.bell, POLLIN, 0}};
   if (armed) {
     for (const fabric::Endpoint* const endpoint : polled_) descriptors.push_back({endpoint->descriptor(), POLLIN, 0});
   }
-  const timespec tick{0, options_.spins > 0 ? tick_nanoseconds_with_own_core : tick_nanoseconds};
-  const int ready = ppoll(descriptors.data(), descriptors.size(), ticks(seat, armed) ? &tick : nullptr, nullptr);
+  const timespec* tick = tick_of(seat, armed);
+  timespec rest{0, 0};
+  if (tick != nullptr && !armed) {
+    rest.tv_nsec = std::clamp(static_cast<long>(1e9 * must_rest()), tick->tv_nsec, 2 * tick_nanoseconds);
+    tick = &rest;
+  }
+  const int ready = ppoll(descriptors.data(), descriptors.size(), tick, nullptr);
+  if (seat.service) service_woke_up_ = now();
   if ((descriptors[0].revents & POLLIN) != 0) {
     std::uint64_t rings = 0;
     [[maybe_unused]] const auto got = read(seat.bell, &rings, sizeof rings);

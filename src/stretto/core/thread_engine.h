@@ -56,6 +56,7 @@ class ThreadEngine final : public Engine {
     Seat(ThreadEngine& engine, bool serves);
     ~Seat();
     Worker worker;
+    int number;
     bool service;
     ReadyQueue local;
     ReadyList own;        // what only this worker may take; under mutex_
@@ -72,6 +73,7 @@ class ThreadEngine final : public Engine {
   };
 
   Seat& seat_of(const Worker& worker) noexcept;
+  int service_number() const noexcept { return static_cast<int>(options_.workers); }
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
   Processor* take_shared(Seat& seat);
@@ -79,13 +81,16 @@ class ThreadEngine final : public Engine {
   bool others_have_work(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
-  bool poll_fabric();
+  bool poll_fabric(const Seat& seat);
   bool serve_overflow();
   void sleep(Seat& seat);
+  bool engaged() const noexcept;
+  void stay_engaged(const Seat& service);
+  double must_rest() const noexcept;
   int doze(Seat& seat, bool armed);
   bool arm_fabric(Seat& seat);
-  void disarm_fabric(Seat& seat);
-  bool ticks(const Seat& seat, bool armed) const noexcept;
+  void disarm_fabric(const Seat& seat);
+  const timespec* tick_of(const Seat& seat, bool armed) const noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
 
@@ -103,11 +108,14 @@ class ThreadEngine final : public Engine {
   std::atomic<int> asleep_{0};  // ordinary workers
   std::atomic<bool> stopping_{false};
 
-  // Who sleeps on the fabric's descriptor, and whether anybody polled since the service thread last looked.
-  std::atomic<Seat*> watcher_{nullptr};
+  // The seat that sleeps on the fabric's descriptor, and whether a worker polled since the service thread last looked.
+  static constexpr int watched_by_nobody = -1;
+  static constexpr int watch_changes = -2;
+  std::atomic<int> watcher_{watched_by_nobody};
   std::atomic<std::uint64_t> polls_{0};
   std::uint64_t polls_seen_ = 0;
   int quiet_ticks_ = 0;
+  double service_woke_up_ = 0;
   std::atomic<bool> service_in_deep_sleep_{true};
 };
 

@@ -46,8 +46,8 @@ class ServeList {
     return polled;
   }
 
-  void enter(Context& context, void (*function)(void*), void* argument) {
-    while (!context.try_lock()) sched_yield();
+  // REQUIRES: this thread has just taken the context's baton.
+  void call_locked(Context& context, void (*function)(void*), void* argument) {
     active_ = true;
     try {
       function(argument);
@@ -125,7 +125,16 @@ bool Context::serve() noexcept {
   return serve_list.poll(*this) || had_work;
 }
 
-void Context::enter(void (*function)(void*), void* argument) { serve_list.enter(*this, function, argument); }
+void Context::enter(void (*function)(void*), void* argument) {
+  while (!try_lock()) sched_yield();
+  serve_list.call_locked(*this, function, argument);
+}
+
+bool Context::try_enter(void (*function)(void*), void* argument) {
+  if (!try_lock()) return false;
+  serve_list.call_locked(*this, function, argument);
+  return true;
+}
 
 bool Context::drain(std::uint32_t budget) noexcept {
   spent_ = 0;

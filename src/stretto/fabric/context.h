@@ -53,6 +53,13 @@ class Context {
     enter([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
   }
 
+  /// The same if the baton is free; returns whether it was.
+  template <class F>
+  bool try_enter(F&& function) {
+    return try_enter([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+  }
+  bool try_enter(void (*function)(void*), void* argument);
+
   /// Adds a source of work that is polled under the baton each time that the context is served (a fabric's
   /// progress entry). Set once, before other threads know of the context.
   void set_poll(bool (*poll)(void*), void* argument) noexcept {
@@ -63,6 +70,17 @@ class Context {
   /// Says how much of the budget the running item used beyond its own unit: one unit is about a small message.
   /// REQUIRES: called by an item under the baton.
   void spend(std::uint32_t units) noexcept { spent_ += units; }
+
+  /// Something large is under way with peers from now on, or is not any more: whoever serves this context while all
+  /// others compute does well to stay with it. Under the baton, in pairs.
+  void engage() noexcept {
+    engagements_.store(engagements_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void disengage() noexcept {
+    engagements_.store(engagements_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+  /// A hint. Any thread.
+  bool engaged() const noexcept { return engagements_.load(std::memory_order_relaxed) > 0; }
 
   /// Whether this thread is serving some context, so that it must not wait for a baton.
   static bool serving() noexcept;
@@ -84,6 +102,7 @@ class Context {
   alignas(64) std::atomic<bool> locked_{false};
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
+  std::atomic<int> engagements_{0};
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;
   void* poll_argument_ = nullptr;

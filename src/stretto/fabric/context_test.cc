@@ -51,6 +51,34 @@ TEST(Context, EnterRunsUnderTheBatonBeforeItReturnsAndThenServes) {
   EXPECT_EQ(log, (std::vector<int>{1, 2, 3}));
 }
 
+TEST(Context, TryEnterDoesNotWaitForTheBaton) {
+  Context context(nullptr);
+  std::vector<int> log;
+  EXPECT_TRUE(context.try_enter([&] {
+    context.post(new Note(log, 2));
+    log.push_back(1);
+    std::thread([&] {
+      EXPECT_FALSE(context.try_enter([&] { log.push_back(0); }));
+      EXPECT_FALSE(context.serve());
+    }).join();
+  }));
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+  EXPECT_TRUE(context.try_enter([] {})) << "the baton was given back";
+}
+
+TEST(Context, IsEngagedAsLongAsSomethingLargeIsUnderWay) {
+  Context context(nullptr);
+  EXPECT_FALSE(context.engaged());
+  context.enter([&] {
+    context.engage();
+    context.engage();
+    context.disengage();
+  });
+  EXPECT_TRUE(context.engaged());
+  context.enter([&] { context.disengage(); });
+  EXPECT_FALSE(context.engaged());
+}
+
 TEST(Context, AnExceptionFromEnterReachesTheCallerAndLeavesTheContextServed) {
   Context context(nullptr);
   std::vector<int> log;

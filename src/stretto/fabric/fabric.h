@@ -91,8 +91,8 @@ class Endpoint {
   /// For a thread that wants to sleep: a descriptor that becomes readable when there may be something to do, or
   /// -1 where other threads of this process do all the work (`local`, `sim`). Any thread.
   virtual int descriptor() const { return -1; }
-  /// Arms the descriptor. Returns false when there is something to do already: do not sleep. One thread at a time,
-  /// which serves no context.
+  /// Arms the descriptor. Returns false when there is something to do already, or somebody is at it: do not sleep. One
+  /// thread at a time, which serves no context.
   virtual bool arm() { return true; }
   virtual void disarm() {}
 

@@ -153,7 +153,8 @@ bool ClusterEndpoint::ask_bootstrap() {
 bool ClusterEndpoint::arm() {
   if (Context::serving()) return false;
   bool armed = false;
-  context().enter([&] { armed = arm_transports(); });
+  // Who holds the baton may find something to do.
+  context().try_enter([&] { armed = arm_transports(); });
   return armed;
 }
 
