@@ -1,8 +1,12 @@
 // What events and tasks cost, as in figures 4 and 5a of the Realm paper: one JSON object a line on standard output.
 //
+//   build/release/bin/event_bench                               nodes of one process
+//   stretto run -n 2 build/release/bin/event_bench --processes  between two processes
+//
 // Each figure is the median of several repetitions, on one worker (but for `idle`). The main task is that worker, so
 // what is measured between nodes of one process is the protocol, not a wake-up.
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -50,19 +54,30 @@ RuntimeOptions options_for(const std::string& fabric) {
   return options;
 }
 
+// The main task's thread, which is the only worker.
+void pin(std::uint32_t core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
 // Runs `measure` (which returns one figure) in node 0's main, several times; prints the median.
 void in_main(const std::string& fabric, const std::string& name, const std::string& parameters, const std::string& unit,
-             const std::function<Task<double>(Runtime&, Node&)>& measure) {
+             const std::function<Task<double>(Runtime&, Node&)>& measure, bool pin_to_own_core = false) {
   Runtime runtime(options_for(fabric));
   double result = 0;
   runtime.run([&](Node& node) -> Task<> {
+    if (pin_to_own_core) pin(node.id());
     if (node.id() != 0) co_return;
     std::vector<double> values;
     co_await measure(runtime, node);  // warms up
     for (int i = 0; i < repetitions; ++i) values.push_back(co_await measure(runtime, node));
     result = median(values);
   });
-  print(name, "\"nodes\": " + std::to_string(runtime.nodes().size()) + ", " + parameters, unit, result);
+  if (runtime.nodes().front()->id() != 0) return;
+  const std::uint32_t nodes = runtime.nodes().front()->size();
+  print(name, "\"nodes\": " + std::to_string(nodes) + ", " + parameters, unit, result);
 }
 
 // Each event triggers the next; with two nodes they belong to them in turn. Nanoseconds a hop.
@@ -76,6 +91,35 @@ Task<double> chain(Runtime& runtime, Node& node) {
   node.trigger(events[0]);
   co_await events[hops];
   co_return (seconds_now() - start) / static_cast<double>(hops) * 1e9;
+}
+
+// This node's half of a chain: an event that triggers after each of `theirs`.
+std::vector<std::uint64_t> answers_to(Node& node, std::vector<std::uint64_t> theirs) {
+  std::vector<std::uint64_t> mine;
+  for (const std::uint64_t bits : theirs) {
+    const UserEvent event = node.create_user_event();
+    node.trigger(event, Event::from_bits(bits));
+    mine.push_back(event.bits());
+  }
+  return mine;
+}
+
+void nothing(Node&) {}
+
+// The same between processes: all subscriptions are made before the first event triggers. Nanoseconds a hop.
+Task<double> chain_between_processes(Runtime&, Node& node) {
+  constexpr std::size_t rounds = 2000;
+  std::vector<UserEvent> questions;
+  std::vector<std::uint64_t> names;
+  for (std::size_t i = 0; i <= rounds; ++i) questions.push_back(node.create_user_event());
+  for (std::size_t i = 0; i < rounds; ++i) names.push_back(questions[i].bits());
+  const std::vector<std::uint64_t> answers = co_await node.spawn_on<answers_to>(1, SpawnOptions(), names);
+  for (std::size_t i = 0; i < rounds; ++i) node.trigger(questions[i + 1], Event::from_bits(answers[i]));
+  co_await node.spawn_on<nothing>(1, SpawnOptions());
+  const double start = seconds_now();
+  node.trigger(questions[0]);
+  co_await questions[rounds];
+  co_return (seconds_now() - start) / static_cast<double>(2 * rounds) * 1e9;
 }
 
 // A layered graph as in figure 5a: each event of a layer is a merge of `fan` events of the layer before, so that each
@@ -180,7 +224,15 @@ void idle_job() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    if (argc > 2 || std::string(argv[1]) != "--processes") {
+      std::fprintf(stderr, "event_bench: known is --processes, under stretto run -n 2\n");
+      return 2;
+    }
+    in_main("cluster", "chain_between_processes", "", "ns_per_hop", chain_between_processes, true);
+    return 0;
+  }
   in_main("local:1", "chain", "", "ns_per_hop", chain);
   in_main("local:2", "chain", "", "ns_per_hop", chain);
   for (const std::size_t width : {4U, 16U, 64U}) {
