@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -164,6 +165,9 @@ class Bench {
 
     std::vector<double> completed;
     std::vector<double> computed;
+    co_await overlapped_call(alone_seconds * overlap_factor, completed, computed);  // warms up
+    completed.clear();
+    computed.clear();
     int in_time = 0;
     for (int i = 0; i < options_.repetitions; ++i) {
       co_await overlapped_call(alone_seconds * overlap_factor, completed, computed);
@@ -250,8 +254,9 @@ class Bench {
   std::vector<double> output_;
 };
 
-/// Keeps the calling worker, the only one of its process, on a core of its own as long as there are enough.
-void pin_worker(const Node& node) {
+/// Keeps all threads of this process, which has one worker, on a core of their own as long as there are enough: as
+/// MPI's launchers bind processes.
+void pin_process(const Node& node) {
   cpu_set_t usable;
   CPU_ZERO(&usable);
   if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
@@ -262,7 +267,9 @@ void pin_worker(const Node& node) {
     cpu_set_t mine;
     CPU_ZERO(&mine);
     CPU_SET(core, &mine);
-    sched_setaffinity(0, sizeof mine, &mine);
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      sched_setaffinity(std::stoi(thread.path().filename()), sizeof mine, &mine);
+    }
     return;
   }
 }
@@ -274,7 +281,7 @@ int measure(Options& options) {
   const stretto::NodeId first = runtime.nodes().front()->id();
   const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
   runtime.run([&options, first, pin](Node& node) -> Task<> {
-    if (pin) pin_worker(node);
+    if (pin) pin_process(node);
     Bench bench(node, options, node.id() == first);
     co_await bench.run();
   });
@@ -308,7 +315,7 @@ int main(int argc, char** argv) {
   app.add_option("--idle-seconds", options.idle_seconds, "idle: how long the nodes wait")
       ->check(duration)
       ->capture_default_str();
-  app.add_flag("--pin", options.pin, "Keep each process's only worker on one core");
+  app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
   CLI11_PARSE(app, argc, argv);
   try {
     return measure(options);

@@ -20,14 +20,14 @@ namespace stretto {
 namespace {
 
 // While workers are busy, the service thread looks this often whether somebody polls the fabric: more often where the
-// process has cores to itself, and where something large is under way. Ringing it at every hand-over instead would cost
-// 14 to 19 us each time (CONTRACTS 5).
-constexpr long tick_nanoseconds_with_own_core = 150'000;
-constexpr long tick_nanoseconds_if_engaged = 30'000;
+// process has cores to itself; and, where something large is under way, once more soon after. Ringing it at every
+// hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
+constexpr long tick_nanoseconds_with_own_core = 200'000;
+constexpr long tick_nanoseconds_of_second_look = 30'000;
 constexpr long tick_nanoseconds = 1'000'000;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
 // kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
-constexpr double engaged_seconds = 200e-6;
+constexpr double engaged_seconds = 300e-6;
 // See must_rest.
 constexpr double short_burst_seconds = 15e-6;
 constexpr double rest_factor = 1.25;
@@ -302,10 +302,17 @@ bool ThreadEngine::engaged() const noexcept {
                      [](fabric::Endpoint* endpoint) { return endpoint->context().engaged(); });
 }
 
-// Polls as long as something large moves and nobody else does. For the service thread.
+bool ThreadEngine::somebody_serves() const noexcept {
+  return std::any_of(polled_.begin(), polled_.end(),
+                     [](fabric::Endpoint* endpoint) { return endpoint->context().held(); });
+}
+
+// Polls as long as something large moves and nobody else does. For the service thread; it must not wait for a worker
+// that it may have displaced.
 void ThreadEngine::stay_engaged(const Seat& service) {
   double last_progress = now();
-  while (engaged() && polls_.load(std::memory_order_relaxed) == polls_seen_ && !stopping_.load()) {
+  while (engaged() && !somebody_serves() && polls_.load(std::memory_order_relaxed) == polls_seen_ &&
+         !stopping_.load()) {
     if (serve_overflow() || poll_fabric(service)) last_progress = now();
     if (now() - last_progress > engaged_seconds) return;
   }
@@ -353,18 +360,19 @@ void ThreadEngine::disarm_fabric(const Seat& seat) {
 // When a sleeper wakes up by itself; null: never. Only the service thread does, unless a worker sleeps on the fabric:
 // then nothing happens that the worker would not see.
 const timespec* ThreadEngine::tick_of(const Seat& seat, bool armed) const noexcept {
-  static constexpr timespec engaged_tick{0, tick_nanoseconds_if_engaged};
+  static constexpr timespec second_look{0, tick_nanoseconds_of_second_look};
   static constexpr timespec own_core_tick{0, tick_nanoseconds_with_own_core};
   static constexpr timespec shared_core_tick{0, tick_nanoseconds};
   if (!seat.service || polled_.empty()) return nullptr;
   if (armed) return &shared_core_tick;
   if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) return nullptr;
   if (options_.spins == 0) return &shared_core_tick;
-  return engaged() ? &engaged_tick : &own_core_tick;
+  return looks_again_ ? &second_look : &own_core_tick;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
   if (seat.service && !polled_.empty()) {
+    looks_again_ = engaged() && !looks_again_;
     quiet_ticks_ = !armed && watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
     if (tick_of(seat, armed) == nullptr) {
       service_in_deep_sleep_.store(true);

@@ -85,6 +85,7 @@ class ThreadEngine final : public Engine {
   bool serve_overflow();
   void sleep(Seat& seat);
   bool engaged() const noexcept;
+  bool somebody_serves() const noexcept;
   void stay_engaged(const Seat& service);
   double must_rest() const noexcept;
   int doze(Seat& seat, bool armed);
@@ -115,6 +116,7 @@ class ThreadEngine final : public Engine {
   std::atomic<std::uint64_t> polls_{0};
   std::uint64_t polls_seen_ = 0;
   int quiet_ticks_ = 0;
+  bool looks_again_ = false;
   double service_woke_up_ = 0;
   std::atomic<bool> service_in_deep_sleep_{true};
 };

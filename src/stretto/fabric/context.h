@@ -82,6 +82,9 @@ class Context {
   /// A hint. Any thread.
   bool engaged() const noexcept { return engagements_.load(std::memory_order_relaxed) > 0; }
 
+  /// Whether some thread has the baton. A hint. Any thread.
+  bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
+
   /// Whether this thread is serving some context, so that it must not wait for a baton.
   static bool serving() noexcept;
 
