@@ -36,7 +36,8 @@ constexpr double rest_factor = 1.25;
 // costs as much as running it.
 constexpr double neglected_seconds = 5e-6;
 constexpr std::uint32_t crowded_queue = 32;
-// After this many ticks in which the fabric was watched by a sleeping worker, the service thread sleeps without ticks.
+// After this many ticks in which somebody watched the fabric and nothing happened, the service thread sleeps without
+// ticks.
 constexpr int quiet_ticks_before_deep_sleep = 20;
 
 }  // namespace
@@ -203,13 +204,13 @@ Processor* ThreadEngine::next(Worker& worker) {
 bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
-  Neglect neglect;
+  seat.neglect.assign(seats_.size(), {});
   bool over = false;
   const unsigned spins = polled_.empty() ? 0 : options_.spins;
   for (unsigned i = 0; i < spins + options_.yields && !over; ++i) {
     over = poll_fabric(seat) || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
            stopping_.load();
-    if (!over) found = take_neglected(seat, neglect);
+    if (!over) found = take_neglected(seat);
     over |= found != nullptr;
     if (!over && i >= spins) sched_yield();
   }
@@ -217,17 +218,17 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
   return over;
 }
 
-Processor* ThreadEngine::take_neglected(const Seat& seat, Neglect& seen) {
+Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->local.size() == 0) continue;
     if (other->local.size() > crowded_queue) return other->local.pop();
+    Neglect& seen = seat.neglect[static_cast<std::size_t>(other->number)];
     const std::uint32_t taken = other->local.taken();
-    if (seen.seat != other.get() || seen.taken != taken) {
-      seen = {other.get(), taken, now()};
+    if (!seen.noticed || seen.taken != taken) {
+      seen = {true, taken, now()};
     } else if (now() - seen.since > neglected_seconds) {
       return other->local.pop();
     }
-    return nullptr;  // one at a time
   }
   return nullptr;
 }
@@ -354,30 +355,30 @@ void ThreadEngine::disarm_fabric(const Seat& seat) {
   if (!watcher_.compare_exchange_strong(expected, watch_changes)) return;
   for (fabric::Endpoint* const endpoint : polled_) endpoint->disarm();
   watcher_.store(watched_by_nobody);
-  if (!seat.service && service_in_deep_sleep_.exchange(false)) ring(*seats_.back());
+  Seat& service = *seats_.back();
+  if (service_in_deep_sleep_.exchange(false) && Worker::current() != &service.worker) ring(service);
 }
 
-// When a sleeper wakes up by itself; null: never. Only the service thread does, unless a worker sleeps on the fabric:
-// then nothing happens that the worker would not see.
+// When a sleeper wakes up by itself; null: never. Only the service thread does, unless it or a worker has watched the
+// fabric for a while in which nothing happened: whoever ends the watch then wakes it.
 const timespec* ThreadEngine::tick_of(const Seat& seat, bool armed) const noexcept {
   static constexpr timespec second_look{0, tick_nanoseconds_of_second_look};
   static constexpr timespec own_core_tick{0, tick_nanoseconds_with_own_core};
   static constexpr timespec shared_core_tick{0, tick_nanoseconds};
   if (!seat.service || polled_.empty()) return nullptr;
-  if (armed) return &shared_core_tick;
   if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) return nullptr;
-  if (options_.spins == 0) return &shared_core_tick;
+  if (armed || options_.spins == 0) return &shared_core_tick;
   return looks_again_ ? &second_look : &own_core_tick;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
   if (seat.service && !polled_.empty()) {
     looks_again_ = engaged() && !looks_again_;
-    quiet_ticks_ = !armed && watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
+    quiet_ticks_ = watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
     if (tick_of(seat, armed) == nullptr) {
       service_in_deep_sleep_.store(true);
-      if (watcher_.load() == watched_by_nobody)
-        return 0;  // the watcher woke up before it could see that it must wake us
+      // The watch may have ended before this could be seen.
+      if (watcher_.load() == watched_by_nobody) return 0;
     }
   }
   std::vector<pollfd> descriptors{{seat.bell, POLLIN, 0}};
@@ -392,10 +393,10 @@ int ThreadEngine::doze(Seat& seat, bool armed) {
   }
   const int ready = ppoll(descriptors.data(), descriptors.size(), tick, nullptr);
   if (seat.service) service_woke_up_ = now();
+  if (seat.service && ready > 0) quiet_ticks_ = 0;
   if ((descriptors[0].revents & POLLIN) != 0) {
     std::uint64_t rings = 0;
     [[maybe_unused]] const auto got = read(seat.bell, &rings, sizeof rings);
-    if (seat.service) quiet_ticks_ = 0;
   }
   return ready;
 }

@@ -51,6 +51,13 @@ class ThreadEngine final : public Engine {
   void hand_over(fabric::Context& context) noexcept override;
 
  private:
+  // What a searching worker saw of somebody else's queue: since when nothing has been taken from it.
+  struct Neglect {
+    bool noticed = false;
+    std::uint32_t taken = 0;
+    double since = 0;
+  };
+
   // A thread's place: its worker, what only it may run, and its bed.
   struct Seat {
     Seat(ThreadEngine& engine, bool serves);
@@ -59,17 +66,11 @@ class ThreadEngine final : public Engine {
     int number;
     bool service;
     ReadyQueue local;
-    ReadyList own;        // what only this worker may take; under mutex_
-    bool asleep = false;  // under mutex_
-    int bell = -1;        // eventfd
+    std::vector<Neglect> neglect;  // by seat
+    ReadyList own;                 // what only this worker may take; under mutex_
+    bool asleep = false;           // under mutex_
+    int bell = -1;                 // eventfd
     std::thread thread;
-  };
-
-  // Somebody else's queue, and since when nothing was taken from it.
-  struct Neglect {
-    const Seat* seat = nullptr;
-    std::uint32_t taken = 0;
-    double since = 0;
   };
 
   Seat& seat_of(const Worker& worker) noexcept;
@@ -77,7 +78,7 @@ class ThreadEngine final : public Engine {
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
   Processor* take_shared(Seat& seat);
-  Processor* take_neglected(const Seat& seat, Neglect& seen);
+  Processor* take_neglected(Seat& seat);
   bool others_have_work(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
