@@ -291,13 +291,16 @@ class Namespaces(Agents):
                 self.skipTest(f"network namespaces are not permitted: {made.stderr.strip()}")
             # Who removes a namespace removes its devices.
             self.addCleanup(ip, "netns", "delete", host)
+            entered = ip("-n", host, "link", "set", "lo", "up")  # needs a root that is a mount: not in every chroot
+            if entered.returncode != 0:
+                self.skipTest(f"network namespaces cannot be entered here: {entered.stderr.strip()}")
         first, second = self.hosts
         wired = ip("link", "add", "wire", "netns", first, "type", "veth", "peer", "name", "wire", "netns", second)
         if wired.returncode != 0:
             self.skipTest(f"virtual Ethernet devices are not permitted: {wired.stderr.strip()}")
         for number, host in enumerate(self.hosts, start=1):
             for arguments in (["address", "add", f"10.213.7.{number}/24", "dev", "wire"],
-                              ["link", "set", "wire", "up"], ["link", "set", "lo", "up"]):
+                              ["link", "set", "wire", "up"]):
                 done = ip("-n", host, *arguments)
                 self.assertEqual(done.returncode, 0, done)
         for host in self.hosts:  # the kernel takes a moment to see that both ends are plugged in
