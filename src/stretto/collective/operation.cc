@@ -198,8 +198,11 @@ void CollectiveOperation::prepare() {
   }
 }
 
-void CollectiveOperation::engage() {
-  if (!std::exchange(engaged_, true)) service_.endpoint().context().engage();
+// Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
+void CollectiveOperation::engage_with(Rank peer) {
+  if (engaged_ || service_.endpoint().peer_pointer(group().node(peer), 0) == nullptr) return;
+  engaged_ = true;
+  service_.endpoint().context().engage();
 }
 
 void CollectiveOperation::add_shards() {
@@ -348,8 +351,8 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
 
 // Tells the sender where to put it: in place if that is in the segment, else beside.
 void CollectiveOperation::await_pieces(std::uint32_t step, ByteSpan destination) {
-  engage();
   const schedule::Step& what = step_at(step);
+  engage_with(what.peer);
   fabric::Segment& segment = service_.endpoint().segment();
   std::int64_t offset = segment.offset_of(destination.data());
   std::int64_t staging = -1;
@@ -444,7 +447,7 @@ void CollectiveOperation::on_ready(const ReadyHeader& header, const fabric::Mess
 }
 
 void CollectiveOperation::send_when_ready(std::uint32_t step, const ReadyHeader& ready) {
-  engage();
+  engage_with(step_at(step).peer);
   sendings_.push_back({step, ready, 0});
   take_turn_later();
 }

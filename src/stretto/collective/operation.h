@@ -105,7 +105,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   static void on_turn(fabric::Item* item) noexcept;
 
   void prepare();
-  void engage();
+  void engage_with(Rank peer);
   void allocate_scratch();
   void add_shards();
   void run();
