@@ -8,18 +8,17 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "stretto/base/affinity.h"
 #include "stretto/collective/collective.h"
 #include "stretto/core/runtime.h"
 
@@ -254,26 +253,6 @@ class Bench {
   std::vector<double> output_;
 };
 
-/// Keeps all threads of this process, which has one worker, on a core of their own as long as there are enough: as
-/// MPI's launchers bind processes.
-void pin_process(const Node& node) {
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
-  const int count = CPU_COUNT(&usable);
-  int left = count == 0 ? 0 : int(node.id()) % count;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &usable) || left-- > 0) continue;
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    CPU_SET(core, &mine);
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-      sched_setaffinity(std::stoi(thread.path().filename()), sizeof mine, &mine);
-    }
-    return;
-  }
-}
-
 int measure(Options& options) {
   const stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
   options.fabric = runtime_options.fabric;
@@ -281,7 +260,7 @@ int measure(Options& options) {
   const stretto::NodeId first = runtime.nodes().front()->id();
   const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
   runtime.run([&options, first, pin](Node& node) -> Task<> {
-    if (pin) pin_process(node);
+    if (pin) stretto::bind_process_to_core(node.id());
     Bench bench(node, options, node.id() == first);
     co_await bench.run();
   });

@@ -6,7 +6,6 @@
 // Each figure is the median of several repetitions, on one worker (but for `idle`). The main task is that worker, so
 // what is measured between nodes of one process is the protocol, not a wake-up.
 
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
 
 namespace {
@@ -54,21 +54,13 @@ RuntimeOptions options_for(const std::string& fabric) {
   return options;
 }
 
-// The main task's thread, which is the only worker.
-void pin(std::uint32_t core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 // Runs `measure` (which returns one figure) in node 0's main, several times; prints the median.
 void in_main(const std::string& fabric, const std::string& name, const std::string& parameters, const std::string& unit,
              const std::function<Task<double>(Runtime&, Node&)>& measure, bool pin_to_own_core = false) {
   Runtime runtime(options_for(fabric));
   double result = 0;
   runtime.run([&](Node& node) -> Task<> {
-    if (pin_to_own_core) pin(node.id());
+    if (pin_to_own_core) stretto::bind_process_to_core(node.id());
     if (node.id() != 0) co_return;
     std::vector<double> values;
     co_await measure(runtime, node);  // warms up

@@ -116,8 +116,7 @@ void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
   if (!ours || *ours == theirs.digest) return;
   const Cause cause = std::make_shared<const Error>(
       ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(from) +
-                               " calls as the same collective: operation, count, type, "
-                               "operator, root, algorithm or order differ");
+                               " calls as the same collective: " + std::string(what_may_differ));
   const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0};
   endpoint_.send(from, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "stretto/base/arena.h"
@@ -248,7 +249,7 @@ void CollectiveOperation::run() {
   if (stage_ == Stage::over) return;
   for (;;) {
     const std::uint32_t step = states_.start_next();
-    if (step == StepStates::none) break;
+    if (step == Plan::none) break;
     start_step(step);
     if (stage_ == Stage::over) return;
   }
@@ -302,12 +303,12 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     return;
   }
   const NodeId peer = group().node(what.peer);
-  const SavedMessages::Found parked = parked_.find([&](const fabric::Message& message) {
+  const std::optional<fabric::Message> parked = parked_.find([&](const fabric::Message& message) {
     return message.from == peer && message.type == fabric::MessageType::collective_ready &&
            fabric::read_header<ReadyHeader>(message).call.tag == what.tag;
   });
-  if (parked.found) {
-    send_when_ready(step, fabric::read_header<ReadyHeader>(parked.message));
+  if (parked) {
+    send_when_ready(step, fabric::read_header<ReadyHeader>(*parked));
   } else {
     wait_for(what.peer);
   }
@@ -340,12 +341,12 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
   }
   if (parked_.empty()) return;
   const NodeId peer = group().node(what.peer);
-  const SavedMessages::Found parked = parked_.find([&](const fabric::Message& message) {
+  const std::optional<fabric::Message> parked = parked_.find([&](const fabric::Message& message) {
     return message.from == peer && message.type == fabric::MessageType::collective_data &&
            fabric::read_header<CallHeader>(message).tag == what.tag;
   });
-  if (!parked.found) return;
-  if (!destination.empty()) std::memcpy(destination.data(), parked.message.payload.data(), destination.size());
+  if (!parked) return;
+  if (!destination.empty()) std::memcpy(destination.data(), parked->payload.data(), destination.size());
   complete_step(step);
 }
 
@@ -387,11 +388,9 @@ bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
     return false;
   }
   fail(std::make_shared<const Error>(
-           ErrorCode::mismatch,
-           describe() + " does not match what node " + std::to_string(from) + " calls, at line " +
-               std::to_string(theirs.line) +
-               " of its source, as the same collective: operation, count, type, operator, root, algorithm or order "
-               "differ"),
+           ErrorCode::mismatch, describe() + " does not match what node " + std::to_string(from) + " calls, at line " +
+                                    std::to_string(theirs.line) +
+                                    " of its source, as the same collective: " + std::string(what_may_differ)),
        Tell::everybody);
   return false;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "stretto/base/linked.h"
@@ -38,18 +39,14 @@ class SavedMessages {
 
   void forget_from(NodeId peer) noexcept;
 
-  /// The oldest one that `matches`, until the next call of something else. Valid if `found`.
-  struct Found {
-    bool found;
-    fabric::Message message;
-  };
+  /// The oldest one that `matches`, if there is one. Its spans are valid until it is used or forgotten.
   template <class Matches>
-  Found find(Matches&& matches) const {
+  std::optional<fabric::Message> find(Matches&& matches) const {
     for (const Saved* saved = list_.first; saved != nullptr; saved = saved->next) {
       const fabric::Message message = message_of(*saved);
-      if (matches(message)) return {true, message};
+      if (matches(message)) return message;
     }
-    return {false, {}};
+    return std::nullopt;
   }
 
  private:

@@ -26,9 +26,9 @@ TEST(SavedMessages, AreUsedInOrderAndForgotten) {
     add(saved, 1, 8, {});
     add(saved, 3, 9, {std::byte{2}});
     const auto found = saved.find([](const Message& message) { return message.from == 1; });
-    ASSERT_TRUE(found.found);
-    EXPECT_EQ(fabric::read_header<std::uint32_t>(found.message), 8U);
-    EXPECT_FALSE(saved.find([](const Message& message) { return message.from == 2; }).found);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(fabric::read_header<std::uint32_t>(*found), 8U);
+    EXPECT_FALSE(saved.find([](const Message& message) { return message.from == 2; }));
 
     saved.forget_from(1);
     SavedMessages moved = std::move(saved);

@@ -14,8 +14,6 @@ namespace stretto {
 /// How far a run of a plan has come: each step's state, those that may start now, and which peers have heard from us.
 class StepStates {
  public:
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-
   enum class State : std::uint8_t { waiting, started, complete };
 
   void reset(const Plan& plan) {
@@ -43,9 +41,9 @@ class StepStates {
     runnables_ = static_cast<std::uint32_t>(plan.first_steps().size());
   }
 
-  /// Takes a step that may start, and marks it as started. `none`: there is none now.
+  /// Takes a step that may start, and marks it as started. Plan::none: there is none now.
   std::uint32_t start_next() noexcept {
-    if (runnables_ == 0) return none;
+    if (runnables_ == 0) return Plan::none;
     const std::uint32_t step = runnable_[--runnables_];
     states_[step] = static_cast<std::uint8_t>(State::started);
     return step;

@@ -11,9 +11,8 @@ std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
   return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
 }
 
-void Stream::join(const Group& group, NodeId self) {
-  if (group_ != nullptr) return;
-  group_ = std::make_unique<const Group>(group);
+void Stream::join(const Group& group, NodeId self) noexcept {
+  size_ = group.size();
   me_ = group.rank_of(self);
 }
 
@@ -23,7 +22,7 @@ const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm& 
   if (known != plans_.end()) {
     std::rotate(plans_.begin(), known, known + 1);
   } else {
-    auto made = std::make_unique<const Plan>(algorithm, shape_of(call, group_->size()), me_);
+    auto made = std::make_unique<const Plan>(algorithm, shape_of(call, size_), me_);
     plans_.insert(plans_.begin(), {key, std::move(made)});
   }
   return *plans_.front().plan;

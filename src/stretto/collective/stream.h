@@ -30,11 +30,10 @@ class Stream {
   static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
 
   /// This node's first call says who takes part; peers may have spoken before.
-  void join(const Group& group, NodeId self);
+  void join(const Group& group, NodeId self) noexcept;
 
-  // REQUIRES: joined.
+  // REQUIRE: joined.
 
-  const Group& group() const noexcept { return *group_; }
   /// The number of the next call.
   std::uint32_t next_sequence() noexcept { return calls_++; }
   /// REQUIRES: the algorithm supports the call. Lives as long as the stream.
@@ -81,7 +80,7 @@ class Stream {
   };
 
   std::uint64_t id_;
-  std::unique_ptr<const Group> group_;
+  Rank size_ = 0;
   Rank me_ = 0;
   std::uint32_t calls_ = 0;
   SequenceTable<Call> open_;  // begun and not over, or spoken of by peers

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace stretto {
 
@@ -11,6 +12,9 @@ struct Identity {
   std::uint32_t sequence;  ///< counts the calls of a stream
   std::uint32_t digest;    ///< of operation, count, type, operator, root, size, algorithm: must be the same everywhere
 };
+
+/// What members that disagree about a collective are told: the parts of the digest.
+inline constexpr std::string_view what_may_differ = "operation, count, type, operator, root, algorithm or order differ";
 
 /// Data of a step that are small enough to be sent at once: the payload. And, as a hello, nothing: a member waits for a
 /// peer that has not heard of it yet; were the two in different operations, both might wait.

@@ -1,6 +1,5 @@
 #include "stretto/core/runtime.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "stretto/base/affinity.h"
 #include "stretto/base/settings.h"
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/cause.h"
@@ -32,13 +32,6 @@ namespace {
 constexpr std::size_t most_segment_bytes_of_process = std::size_t{512} << 30U;
 
 constexpr unsigned spins_with_own_core = 20'000;
-
-unsigned usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-}
 
 std::vector<ExtendNode>& extension_list() {
   static std::vector<ExtendNode> list;  // filled before main

@@ -5,8 +5,7 @@
 namespace stretto::schedule {
 
 std::string_view LinearAllreduce::source() const noexcept {
-  return "Thakur, Rabenseifner and Gropp, \"Optimization of collective communication operations in MPICH\", IJHPCA "
-         "2005";
+  return "the flat tree of MPI libraries, for example Open MPI's \"basic linear\"";
 }
 
 void LinearAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {

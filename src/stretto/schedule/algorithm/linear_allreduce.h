@@ -6,10 +6,9 @@ namespace stretto::schedule {
 
 /// All-reduce in which rank 0 takes all inputs, combines them in rank order, and gives everybody the result.
 ///
-/// Source: the linear algorithm ("flat tree") of Thakur, Rabenseifner and Gropp, "Optimization of collective
-/// communication operations in MPICH", IJHPCA 2005, section 2 (as what trees are better than on an idle network).
-/// For ranks that take turns on few cores: each has to run only twice, once to give and once to get, where a butterfly
-/// makes it run once a round. P = 4:
+/// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear"; on ranks with a core each, trees are
+/// better. For ranks that take turns on few cores: each has to run only twice, once to give and once to get, where a
+/// butterfly makes it run once a round. P = 4:
 ///
 ///     rank         0                    1       2       3
 ///     start        a                    b       c       d
