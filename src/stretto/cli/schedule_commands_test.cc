@@ -55,6 +55,12 @@ TEST(VerifyCommand, ProvesOneOrAllAlgorithms) {
   EXPECT_NE(output_of("verify ring_allgather --nodes 7").find("1 shape   right"), std::string::npos);
 }
 
+TEST(VerifyCommand, LeavesOutSizesThatDoNotFitTheBlocks) {
+  const nlohmann::json some = json_of_output("verify direct_allreduce --nodes 1-9 --blocks 4 --json");
+  EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 2) << "4 nodes, with operators that commute or not";
+  expect_error("verify direct_allreduce --nodes 5-9 --blocks 4", "direct_allreduce: blocks must be 5, not 4");
+}
+
 TEST(VerifyCommand, RefusesBadArguments) {
   expect_error("verify nonsense", "no algorithm called 'nonsense'");
   for (const char* const sizes : {"0", "5-", "-5", "9-3", "1,,2", "x", "1-1025"}) {
@@ -79,6 +85,16 @@ TEST(SimulateCommand, AnswersInTextAndJson) {
   EXPECT_NE(output_of("simulate recursive_doubling -n 8").find("last done  7.507 us"), std::string::npos);
 }
 
+TEST(SimulateCommand, TakesBytesOfTheVectorOrOfEachBlock) {
+  const nlohmann::json vector = json_of_output("simulate direct_allreduce --nodes 4 --bytes 1KiB --json");
+  EXPECT_EQ(vector.at("blocks"), 4);
+  EXPECT_EQ(vector.at("bytes_sent"), 2 * 4 * 3 * 256) << "two rounds of a quarter to each other node";
+  const nlohmann::json block = json_of_output("simulate linear_all_to_all --nodes 4 --bytes 1KiB --json");
+  EXPECT_EQ(block.at("bytes_sent"), 4 * 3 * 1024);
+  EXPECT_NE(output_of("simulate linear_gather -n 4 -b 8").find("gather of 4 ranks to rank 0, 8 B a block"),
+            std::string::npos);
+}
+
 TEST(SimulateCommand, RefusesBadArguments) {
   expect_error("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
   expect_error("simulate recursive_doubling --nodes 0", "--nodes is '0'");
@@ -88,6 +104,9 @@ TEST(SimulateCommand, RefusesBadArguments) {
   expect_error("simulate recursive_doubling --nodes 4 --root 1", "allreduce, has root 0, not 1");
   expect_error("simulate binomial_reduce --nodes 4 --root 4", "root 4 is not a rank");
   expect_error("simulate ring_allgather --nodes 4 --ordered", "nothing to keep in order");
+  expect_error("simulate recursive_doubling --nodes 4 --blocks 2", "recursive_doubling: blocks must be 1, not 2");
+  expect_error("simulate recursive_doubling --nodes 4 --blocks 0", "--blocks is '0'");
+  expect_error("simulate linear_gather --nodes 4 --blocks 2", "cuts no vector, gather, has blocks 1, not 2");
   expect_error("simulate recursive_doubling --nodes 4 --network fast", "no network called 'fast'");
   EXPECT_THROW(output_of("simulate recursive_doubling"), CLI::RequiredError);
   EXPECT_THROW(output_of("simulate"), CLI::RequiredError);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include "stretto/base/units.h"
 
@@ -12,19 +13,27 @@ namespace stretto::cli {
 void ShapeArguments::add_to(CLI::App& command) {
   command.add_option("ALGORITHM", algorithm, "One of those listed below")->required();
   command.add_option("-n,--nodes", nodes, "Nodes in the group")->required();
-  command.add_option("--root", root, "The node that a broadcast starts from or a reduce ends at")
+  command.add_option("--root", root, "The node that a broadcast or scatter starts from, or a reduce or gather ends at")
       ->capture_default_str();
+  command.add_option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
   command.add_flag("--ordered", ordered, "The operator does not commute: keep its terms in rank order");
 }
 
 const schedule::Algorithm& ShapeArguments::chosen() const { return schedule::find_algorithm(algorithm); }
 
 schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
-  const schedule::Shape shape{.operation = chosen().operation(),
-                              .size = static_cast<schedule::Rank>(parse_count(nodes, "--nodes", 1, most_nodes)),
-                              .root = static_cast<schedule::Rank>(parse_count(root, "--root", 0, most_nodes - 1)),
-                              .commutative = !ordered};
+  schedule::Shape shape{.operation = chosen().operation(),
+                        .size = static_cast<schedule::Rank>(parse_count(nodes, "--nodes", 1, most_nodes)),
+                        .root = static_cast<schedule::Rank>(parse_count(root, "--root", 0, most_nodes - 1)),
+                        .commutative = !ordered};
+  shape = blocks.empty() ? chosen().with_segments(shape) : with_blocks(shape, blocks);
   chosen().require(shape);
+  return shape;
+}
+
+schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  shape.blocks = static_cast<std::uint32_t>(parse_count(blocks, "--blocks", 1, most));
   return shape;
 }
 
@@ -34,6 +43,7 @@ nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const sched
           {"source", algorithm.source()},
           {"nodes", shape.size},
           {"root", shape.root},
+          {"blocks", shape.blocks},
           {"commutative", shape.commutative}};
 }
 

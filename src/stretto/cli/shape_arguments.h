@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <string_view>
 
 #include "stretto/schedule/algorithm.h"
 
@@ -17,9 +18,10 @@ struct ShapeArguments {
   std::string algorithm;
   std::string nodes;
   std::string root = "0";
+  std::string blocks;  ///< empty: as few as the algorithm works with
   bool ordered = false;
 
-  /// Adds ALGORITHM, --nodes, --root and --ordered to `command`. REQUIRES: this outlives the parsing.
+  /// Adds ALGORITHM, --nodes, --root, --blocks and --ordered to `command`. REQUIRES: this outlives the parsing.
   void add_to(CLI::App& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;
@@ -27,7 +29,10 @@ struct ShapeArguments {
   schedule::Shape shape(schedule::Rank most_nodes) const;
 };
 
-/// "algorithm", "operation", "source", "nodes", "root", "commutative".
+/// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form.
+schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks);
+
+/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
 
 /// One line for each algorithm: its name, and what it is.

@@ -53,8 +53,8 @@ void print_text(const schedule::Algorithm& algorithm, const Shape& shape, std::u
                 const Prediction& prediction) {
   const bool has_data = shape.operation != schedule::Operation::barrier;
   std::cout << algorithm.name() << ": " << describe(shape) << (has_data ? ", " + format_bytes(bytes) : "")
-            << (shape.operation == schedule::Operation::allgather ? " from each\n" : "\n") << "  network    "
-            << network.name << ": " << describe(network) << "\n"
+            << (has_data && !cuts_vector(shape.operation) ? " a block\n" : "\n") << "  network    " << network.name
+            << ": " << describe(network) << "\n"
             << "             (" << network.origin << ")\n"
             << "  rounds     " << prediction.rounds << "\n"
             << "  messages   " << prediction.messages << ", " << format_bytes(prediction.bytes) << " in all\n"
@@ -89,16 +89,19 @@ void add_simulate_command(CLI::App& app) {
   arguments->shape.add_to(*command);
   command
       ->add_option("-b,--bytes", arguments->bytes,
-                   "Length of the vector, or of each node's part of an allgather: 8, 64KiB, 1MB")
+                   "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
       ->capture_default_str();
   command->add_option("--network", arguments->network, "A name from below, or L,o,g,G[,R]")->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command->footer(
       list_of_algorithms() + list_of_networks() +
+      "--bytes is the length of the vector that a broadcast, reduce, allreduce, scan or exscan works on; of an\n"
+      "allgather, gather, scatter, reduce_scatter or all_to_all it is that of each node's block.\n"
       "L is the latency, o a node's time for each message it sends or receives, g the gap between\n"
       "messages, G the bandwidth (or the time of a byte), R the speed of reductions. Examples:\n"
       "  stretto simulate recursive_doubling --nodes 131072 --bytes 8\n"
       "  stretto simulate ring_allgather --nodes 64 --bytes 1MiB --network ethernet_10g\n"
+      "  stretto simulate direct_allreduce --nodes 16 --bytes 1MiB\n"
       "  stretto simulate binomial_reduce --nodes 1000 --bytes 4KiB --network 2us,0.4us,0.4us,12GB/s --json");
   command->callback([arguments] { run_simulate(*arguments); });
 }

@@ -31,6 +31,7 @@ struct VerifyArguments {
   std::string algorithm;
   std::string nodes = "1-64";
   std::string roots = "first";
+  std::string blocks;
   bool as_json = false;
 };
 
@@ -59,20 +60,34 @@ struct Outcome {
   std::optional<schedule::Violation> violation;
 };
 
-Outcome verify_all(const Algorithm& algorithm, const std::vector<Rank>& sizes, bool all_roots) {
+/// The shapes of `size` nodes that are asked for, whether the algorithm supports them or not.
+std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const VerifyArguments& arguments) {
+  std::vector<Shape> shapes;
+  for (Rank root = 0; root < (arguments.roots == "all" && has_root(algorithm.operation()) ? size : 1); ++root) {
+    for (const bool commutative : {true, false}) {
+      const Shape uncut{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+      shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
+                                                : with_blocks(uncut, arguments.blocks));
+    }
+  }
+  return shapes;
+}
+
+Outcome verify_all(const Algorithm& algorithm, const std::vector<Rank>& sizes, const VerifyArguments& arguments) {
   Outcome outcome{.algorithm = &algorithm, .wrong_shape = {}, .violation = {}};
   for (const Rank size : sizes) {
-    for (Rank root = 0; root < (all_roots ? size : 1); ++root) {
-      for (const bool commutative : {true, false}) {
-        const Shape shape{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
-        if (!algorithm.supports(shape)) continue;
-        ++outcome.shapes;
-        outcome.violation = schedule::verify(algorithm, shape);
-        if (!outcome.violation) continue;
-        outcome.wrong_shape = shape;
-        return outcome;
-      }
+    for (const Shape& shape : shapes_of(algorithm, size, arguments)) {
+      if (!algorithm.supports(shape)) continue;
+      ++outcome.shapes;
+      outcome.violation = schedule::verify(algorithm, shape);
+      if (!outcome.violation) continue;
+      outcome.wrong_shape = shape;
+      return outcome;
     }
+  }
+  // Who asks for one algorithm and nothing that it can do wants to know why.
+  if (outcome.shapes == 0 && !arguments.algorithm.empty()) {
+    algorithm.require(shapes_of(algorithm, sizes.front(), arguments).front());
   }
   return outcome;
 }
@@ -114,7 +129,7 @@ void run_verify(const VerifyArguments& arguments) {
   std::vector<const Algorithm*> chosen(schedule::algorithms().begin(), schedule::algorithms().end());
   if (!arguments.algorithm.empty()) chosen = {&schedule::find_algorithm(arguments.algorithm)};
   std::vector<Outcome> outcomes;
-  for (const Algorithm* algorithm : chosen) outcomes.push_back(verify_all(*algorithm, sizes, arguments.roots == "all"));
+  for (const Algorithm* algorithm : chosen) outcomes.push_back(verify_all(*algorithm, sizes, arguments));
 
   const bool all_right =
       std::none_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.violation.has_value(); });
@@ -134,8 +149,11 @@ void add_verify_command(CLI::App& app) {
   command->add_option("ALGORITHM", arguments->algorithm, "One of those listed below; default: all");
   command->add_option("-n,--nodes", arguments->nodes, "Group sizes up to " + std::to_string(most_nodes))
       ->capture_default_str();
-  command->add_option("--roots", arguments->roots, "Roots of broadcasts and reduces: first or all")
+  command->add_option("--roots", arguments->roots, "Roots of operations that have one: first or all")
       ->capture_default_str();
+  command->add_option("--blocks", arguments->blocks,
+                      "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
+                      "default: as few as it works with");
   command->add_flag("--json", arguments->as_json, "Print one JSON object");
   command->footer(list_of_algorithms() +
                   "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"

@@ -57,6 +57,12 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::s
   static const schedule::Algorithm& binomial_broadcast = find_algorithm("binomial_broadcast");
   static const schedule::Algorithm& binomial_reduce = find_algorithm("binomial_reduce");
   static const schedule::Algorithm& ring_allgather = find_algorithm("ring_allgather");
+  static const schedule::Algorithm& linear_gather = find_algorithm("linear_gather");
+  static const schedule::Algorithm& linear_scatter = find_algorithm("linear_scatter");
+  static const schedule::Algorithm& direct_reduce_scatter = find_algorithm("direct_reduce_scatter");
+  static const schedule::Algorithm& linear_all_to_all = find_algorithm("linear_all_to_all");
+  static const schedule::Algorithm& recursive_doubling_scan = find_algorithm("recursive_doubling_scan");
+  static const schedule::Algorithm& recursive_doubling_exscan = find_algorithm("recursive_doubling_exscan");
   // All inputs are at one rank at once.
   constexpr std::size_t most_linear_bytes = 4096;
   const bool linear = crowded && shape.size > 2 && bytes <= most_linear_bytes;
@@ -65,6 +71,12 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::s
     case schedule::Operation::broadcast: return binomial_broadcast;
     case schedule::Operation::reduce: return binomial_reduce;
     case schedule::Operation::allreduce: return linear ? linear_allreduce : recursive_doubling;
+    case schedule::Operation::gather: return linear_gather;
+    case schedule::Operation::scatter: return linear_scatter;
+    case schedule::Operation::reduce_scatter: return direct_reduce_scatter;
+    case schedule::Operation::all_to_all: return linear_all_to_all;
+    case schedule::Operation::scan: return recursive_doubling_scan;
+    case schedule::Operation::exscan: return recursive_doubling_exscan;
     case schedule::Operation::allgather: break;
   }
   return ring_allgather;

@@ -13,9 +13,16 @@ std::string fault_of_blocks(const Shape& shape, Rank me, std::uint32_t scratch_b
   const std::uint32_t present = ref.buffer == Buffer::input    ? input_blocks(shape, me)
                                 : ref.buffer == Buffer::output ? output_blocks(shape, me)
                                                                : scratch_blocks;
-  if (ref.first <= present && ref.count <= present - ref.first) return {};
-  return "touches " + std::to_string(ref.count) + " blocks of " + std::string(name_of(ref.buffer)) + " from block " +
-         std::to_string(ref.first) + ", but the rank has " + std::to_string(present);
+  const std::string touches = "touches " + std::to_string(ref.count) + " blocks of " +
+                              std::string(name_of(ref.buffer)) + " from block " + std::to_string(ref.first);
+  if (ref.first > present || ref.count > present - ref.first) {
+    return touches + ", but the rank has " + std::to_string(present);
+  }
+  const std::uint32_t vector = vector_blocks(shape);
+  if (ref.buffer == Buffer::scratch && ref.count > vector - ref.first % vector) {
+    return touches + ", but only " + std::to_string(vector) + " from a multiple of that are contiguous";
+  }
+  return {};
 }
 
 }  // namespace
@@ -43,6 +50,7 @@ AccessTracker::AccessTracker(const Shape& shape, Rank me, std::uint32_t scratch_
       me_(me),
       inputs_(input_blocks(shape, me)),
       outputs_(output_blocks(shape, me)),
+      may_be_in_place_(schedule::may_be_in_place(shape.operation)),
       places_(std::size_t{inputs_} + outputs_ + scratch_blocks) {}
 
 void AccessTracker::add(std::uint32_t index, const Step& step, std::vector<std::uint32_t>& earlier) {
@@ -87,9 +95,9 @@ void AccessTracker::write(std::uint32_t index, const BlockRef& ref, bool is_iden
     place.writer = index;
     // In place, this block of output is also a block of input, whose readers come first; a copy of that very block
     // leaves it as it was.
-    const std::uint32_t offset = in_place_offset(shape_, me_);
-    if (ref.buffer == Buffer::output && !is_identity && block >= offset && block - offset < inputs_) {
-      displace(places_[place_of(Buffer::input, block - offset)]);
+    const std::int64_t input = block - in_place_offset(shape_, me_);
+    if (ref.buffer == Buffer::output && !is_identity && may_be_in_place_ && input >= 0 && input < inputs_) {
+      displace(places_[static_cast<std::size_t>(input)]);
     }
   }
 }

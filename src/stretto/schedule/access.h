@@ -9,7 +9,8 @@
 namespace stretto::schedule {
 
 /// What is wrong with `step` by itself: a peer that is not another rank of the group, a block that `me` does not have,
-/// a write to input, a step without blocks where blocks are needed. Empty if nothing is.
+/// a run of scratch slots beyond one vector, a write to input, a step without blocks where blocks are needed. Empty if
+/// nothing is.
 std::string fault_of(const Shape& shape, Rank me, std::uint32_t scratch_blocks, const Step& step);
 
 /// Follows one rank's accesses in program order, and says which earlier steps each step must wait for.
@@ -41,6 +42,7 @@ class AccessTracker {
   Rank me_;
   std::uint32_t inputs_;
   std::uint32_t outputs_;
+  bool may_be_in_place_;
   std::vector<Place> places_;  ///< input blocks, output blocks, scratch blocks
   Place signals_;              ///< messages without blocks: the last send, and the receives since
 };

@@ -7,29 +7,64 @@
 #include "stretto/base/error.h"
 #include "stretto/schedule/algorithm/binomial_broadcast.h"
 #include "stretto/schedule/algorithm/binomial_reduce.h"
+#include "stretto/schedule/algorithm/direct_allreduce.h"
+#include "stretto/schedule/algorithm/direct_reduce_scatter.h"
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
+#include "stretto/schedule/algorithm/linear_all_to_all.h"
 #include "stretto/schedule/algorithm/linear_allreduce.h"
 #include "stretto/schedule/algorithm/linear_barrier.h"
+#include "stretto/schedule/algorithm/linear_gather.h"
+#include "stretto/schedule/algorithm/linear_scatter.h"
 #include "stretto/schedule/algorithm/recursive_doubling.h"
 #include "stretto/schedule/algorithm/recursive_doubling_allgather.h"
+#include "stretto/schedule/algorithm/recursive_doubling_exscan.h"
+#include "stretto/schedule/algorithm/recursive_doubling_scan.h"
 #include "stretto/schedule/algorithm/ring_allgather.h"
 
 namespace stretto::schedule {
 namespace {
 
 const RecursiveDoubling recursive_doubling;
+const LinearAllreduce linear_allreduce;
+const DirectAllreduce direct_allreduce;
 const BinomialBroadcast binomial_broadcast;
 const BinomialReduce binomial_reduce;
-const DisseminationBarrier dissemination_barrier;
 const RingAllgather ring_allgather;
 const RecursiveDoublingAllgather recursive_doubling_allgather;
-const LinearAllreduce linear_allreduce;
+const LinearGather linear_gather;
+const LinearScatter linear_scatter;
+const DirectReduceScatter direct_reduce_scatter;
+const LinearAllToAll linear_all_to_all;
+const RecursiveDoublingScan recursive_doubling_scan;
+const RecursiveDoublingExscan recursive_doubling_exscan;
+const DisseminationBarrier dissemination_barrier;
 const LinearBarrier linear_barrier;
 
-constexpr std::array<const Algorithm*, 8> registry = {
-    &recursive_doubling, &binomial_broadcast,           &binomial_reduce,  &dissemination_barrier,
-    &ring_allgather,     &recursive_doubling_allgather, &linear_allreduce, &linear_barrier,
-};
+constexpr auto registry = std::to_array<const Algorithm*>({
+    &recursive_doubling,
+    &linear_allreduce,
+    &direct_allreduce,
+    &binomial_broadcast,
+    &binomial_reduce,
+    &ring_allgather,
+    &recursive_doubling_allgather,
+    &linear_gather,
+    &linear_scatter,
+    &direct_reduce_scatter,
+    &linear_all_to_all,
+    &recursive_doubling_scan,
+    &recursive_doubling_exscan,
+    &dissemination_barrier,
+    &linear_barrier,
+});
+
+std::string defect_of_blocks(std::uint32_t blocks, const Blocking& blocking) {
+  const std::uint64_t most = std::uint64_t{blocking.unit} * blocking.most_segments;
+  if (blocks % blocking.unit == 0 && blocks <= most) return {};
+  std::string legal = std::to_string(blocking.unit);
+  if (blocking.most_segments > 1) legal = "a multiple of " + legal + " up to " + std::to_string(most);
+  return "blocks must be " + legal + ", not " + std::to_string(blocks);
+}
 
 }  // namespace
 
@@ -74,7 +109,13 @@ std::string Algorithm::refusal(const Shape& shape) const {
     return std::string(name()) + " is an algorithm for " + std::string(name_of(operation())) + ", not for " +
            std::string(name_of(shape.operation));
   }
-  return own_refusal(shape);
+  if (needs_commutative() && !shape.commutative) {
+    return std::string(name()) + " does not keep the ranks' terms in order; the operator must commute";
+  }
+  if (const std::string defect = defect_of_blocks(shape.blocks, blocking(shape)); !defect.empty()) {
+    return std::string(name()) + ": " + defect;
+  }
+  return {};
 }
 
 void Algorithm::require(const Shape& shape) const {
@@ -83,9 +124,11 @@ void Algorithm::require(const Shape& shape) const {
 
 bool Algorithm::rotation_symmetric(const Shape&) const { return false; }
 
-std::string Algorithm::own_refusal(const Shape& shape) const {
-  if (shape.blocks == 1) return {};
-  return std::string(name()) + " moves the vector whole; blocks must be 1, not " + std::to_string(shape.blocks);
+Blocking Algorithm::blocking(const Shape&) const { return {}; }
+
+Shape Algorithm::with_segments(Shape shape, std::uint32_t segments) const {
+  shape.blocks = blocking(shape).unit * segments;
+  return shape;
 }
 
 std::span<const Algorithm* const> algorithms() noexcept { return registry; }

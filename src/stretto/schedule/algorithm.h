@@ -30,6 +30,15 @@ class Sink {
   virtual void emit(const Step& step) = 0;
 };
 
+/// Into how many blocks an algorithm may cut a vector: `unit` times any number of segments from 1 to `most_segments`.
+/// The number of segments is free: it changes what the algorithm costs, not what it does.
+struct Blocking {
+  static constexpr std::uint32_t many = 4096;  ///< `most_segments` of algorithms that themselves know no limit
+
+  std::uint32_t unit = 1;
+  std::uint32_t most_segments = 1;
+};
+
 /// A collective algorithm as two pure functions: how many rounds, and what a rank does in each.
 ///
 /// Stateless; any thread may call it. The rules that verify() checks: a message is received in the round in which it
@@ -51,10 +60,20 @@ class Algorithm {
   /// Throws Error(invalid_argument) with the reason if the algorithm cannot serve `shape`.
   void require(const Shape& shape) const;
 
+  /// How the algorithm cuts a vector. It does not look at shape.blocks. By default it moves the vector whole.
+  virtual Blocking blocking(const Shape& shape) const;
+  /// `shape` with the blocks that the algorithm makes of so many segments. REQUIRES: from 1 to
+  /// blocking(shape).most_segments.
+  Shape with_segments(Shape shape, std::uint32_t segments = 1) const;
+  /// Whether it refuses operators that do not commute. By default it keeps rank order.
+  virtual bool needs_commutative() const noexcept { return false; }
+  /// Whether blocks change places, so that all of them must be equally long.
+  virtual bool needs_equal_blocks() const noexcept { return false; }
+
   virtual std::uint32_t rounds(const Shape& shape) const = 0;
   /// REQUIRES: me < shape.size, round < rounds(shape).
   virtual void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const = 0;
-  /// Scratch slots, each of the largest block's size, that `me` needs.
+  /// Scratch slots that `me` needs.
   virtual std::uint32_t scratch_blocks(const Shape& shape, Rank me) const = 0;
   /// Whether rank r does in each round what rank 0 does, with all peers moved on by r (mod size): then one clock
   /// tells the time of all ranks on a uniform network.
@@ -64,10 +83,6 @@ class Algorithm {
   Algorithm() = default;
   Algorithm(const Algorithm&) = default;
   Algorithm& operator=(const Algorithm&) = default;
-
-  /// Why this algorithm in particular refuses a well-formed `shape` of its operation. By default it refuses more than
-  /// one block: whole-vector algorithms.
-  virtual std::string own_refusal(const Shape& shape) const;
 };
 
 /// Every algorithm, in a fixed order.

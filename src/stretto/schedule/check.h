@@ -35,10 +35,16 @@ Found match_messages(std::span<const Schedule> schedules, Links& links);
 /// dependencies first, each send directly before its receive. Where there is none, it finds the deadlock.
 Found find_order(std::span<const Schedule> schedules, const Links& links, std::vector<StepAt>& order);
 
+/// How blocks lie in memory.
+struct Layout {
+  bool in_place = false;      ///< input and output share memory where a rank has both
+  bool equal_blocks = false;  ///< all blocks are equally long
+};
+
 /// Runs all steps in `order` on symbols instead of data, and looks at what the receivers have in the end. When input
 /// and output are apart, it also finds what is written in vain.
 Found run_on_symbols(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
-                     std::span<const StepAt> order, bool in_place);
+                     std::span<const StepAt> order, Layout layout);
 
 /// Follows a barrier's messages in `order`: in the end every rank must have heard of every other.
 Found run_barrier(std::span<const Schedule> schedules, const Shape& shape, const Links& links,

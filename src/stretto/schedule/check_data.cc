@@ -37,11 +37,12 @@ class SymbolicMemory {
  private:
   std::size_t place_of(Buffer buffer, std::uint32_t block) const {
     if (buffer == Buffer::scratch) return std::size_t{inputs_} + outputs_ + block;
-    if (buffer == Buffer::output) return std::size_t{inputs_} + block;
-    return shares_ ? std::size_t{inputs_} + offset_ + block : block;
+    const std::int64_t output = buffer == Buffer::output ? block : offset_ + block;
+    const bool is_output = output >= 0 && output < outputs_ && (buffer == Buffer::output || shares_);
+    return is_output ? inputs_ + static_cast<std::size_t>(output) : block;
   }
 
-  std::uint32_t offset_;
+  std::int64_t offset_;
   std::uint32_t inputs_;
   std::uint32_t outputs_;
   bool shares_;  ///< input lies in output
@@ -52,12 +53,12 @@ class SymbolicMemory {
 /// One symbolic run of all ranks.
 class SymbolicRun {
  public:
-  SymbolicRun(std::span<const Schedule> schedules, const Shape& shape, const Links& links, bool in_place)
-      : schedules_(schedules), shape_(shape), links_(links), in_place_(in_place), table_(shape.commutative) {
+  SymbolicRun(std::span<const Schedule> schedules, const Shape& shape, const Links& links, Layout layout)
+      : schedules_(schedules), shape_(shape), links_(links), layout_(layout), table_(shape.commutative) {
     for (const Schedule& schedule : schedules) {
-      SymbolicMemory& memory = memories_.emplace_back(schedule, in_place);
+      SymbolicMemory& memory = memories_.emplace_back(schedule, layout.in_place);
       for (std::uint32_t b = 0; b < input_blocks(shape, schedule.me); ++b) {
-        const std::uint32_t block = shape.operation == Operation::allgather ? schedule.me : b;
+        const std::uint32_t block = block_at(shape, schedule.me, Buffer::input, b);
         memory.give(b, table_.of(block, {schedule.me, schedule.me + 1}));
       }
     }
@@ -68,7 +69,7 @@ class SymbolicRun {
     const Step& step = schedule.steps[at.step];
     SymbolicMemory& memory = memories_[at.rank];
     if (step.kind == StepKind::send) return {};  // read by its receive, which comes next in the order
-    if (in_place_ && is_identity_in_place(shape_, at.rank, step)) return {};
+    if (layout_.in_place && is_identity_in_place(shape_, at.rank, step)) return {};
 
     const StepAt from = step.kind == StepKind::receive ? links_[at.rank][at.step] : at;
     const Step& giver = schedules_[from.rank].steps[from.step];
@@ -85,8 +86,13 @@ class SymbolicRun {
         if (!sum) return violation(schedule, at.step, reason);
         id = *sum;
       }
+      if (!belongs_at(at.rank, step.destination_buffer, step.destination_first + i, table_[id])) {
+        return violation(schedule, at.step,
+                         "puts " + describe(table_[id]) + " where a block of another length belongs");
+      }
       const bool in_vain = memory.write(step.destination_buffer, step.destination_first + i, id);
-      if (in_vain && !in_place_) return violation(schedule, at.step, "writes a block again that was not read since");
+      if (in_vain && !layout_.in_place)
+        return violation(schedule, at.step, "writes a block again that was not read since");
     }
     return {};
   }
@@ -97,13 +103,13 @@ class SymbolicRun {
       const Rank me = schedule.me;
       for (std::uint32_t b = 0; b < output_blocks(shape_, me); ++b) {
         const Id id = memories_[me].read(Buffer::output, b);
-        const Id expected = expected_in(b);
+        const Id expected = expected_in(me, b);
         if (id == expected) continue;
         return violation(me, "output block " + std::to_string(b) + " ends with " + describe(table_[id]) +
                                  ", not with " + describe(table_[expected]) +
-                                 (in_place_ ? ", when input and output are in place" : ""));
+                                 (layout_.in_place ? ", when input and output are in place" : ""));
       }
-      for (std::uint32_t b = 0; b < schedule.scratch_blocks && !in_place_; ++b) {
+      for (std::uint32_t b = 0; b < schedule.scratch_blocks && !layout_.in_place; ++b) {
         if (memories_[me].is_unread(Buffer::scratch, b)) {
           return violation(me, "scratch block " + std::to_string(b) + " is written last and never read");
         }
@@ -113,13 +119,28 @@ class SymbolicRun {
   }
 
  private:
-  Id expected_in(std::uint32_t block) {
+  /// Whether a place of `rank` is as long as what `contribution` stands for.
+  bool belongs_at(Rank rank, Buffer buffer, std::uint32_t place, const Contribution& contribution) const {
+    if (layout_.equal_blocks) return true;
+    if (shape_.operation != Operation::all_to_all) return contribution.block == block_at(shape_, rank, buffer, place);
+    return buffer == Buffer::output && contribution.block == rank &&
+           contribution.runs == std::vector<RankRun>{{place, place + 1}};
+  }
+
+  Id expected_in(Rank me, std::uint32_t place) {
+    const std::uint32_t block = block_at(shape_, me, Buffer::output, place);
     switch (shape_.operation) {
-      case Operation::broadcast: return table_.of(block, {shape_.root, shape_.root + 1});
-      case Operation::allgather: return table_.of(block, {block, block + 1});
+      case Operation::broadcast:
+      case Operation::scatter: return table_.of(block, {shape_.root, shape_.root + 1});
+      case Operation::allgather:
+      case Operation::gather: return table_.of(block, {block, block + 1});
+      case Operation::all_to_all: return table_.of(me, {place, place + 1});
+      case Operation::scan: return table_.of(block, {0, me + 1});
+      case Operation::exscan: return table_.of(block, {0, me});
       case Operation::barrier:
       case Operation::reduce:
-      case Operation::allreduce: break;
+      case Operation::allreduce:
+      case Operation::reduce_scatter: break;
     }
     return table_.of(block, {0, shape_.size});
   }
@@ -127,7 +148,7 @@ class SymbolicRun {
   std::span<const Schedule> schedules_;
   const Shape& shape_;
   const Links& links_;
-  bool in_place_;
+  Layout layout_;
   ContributionTable table_;
   std::vector<SymbolicMemory> memories_;
 };
@@ -167,8 +188,8 @@ class Hearing {
 }  // namespace
 
 Found run_on_symbols(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
-                     std::span<const StepAt> order, bool in_place) {
-  SymbolicRun run(schedules, shape, links, in_place);
+                     std::span<const StepAt> order, Layout layout) {
+  SymbolicRun run(schedules, shape, links, layout);
   for (const StepAt at : order) {
     if (Found found = run.run(at)) return found;
   }

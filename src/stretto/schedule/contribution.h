@@ -22,9 +22,9 @@ struct RankRun {
 
 /// What a block holds in a symbolic run: which ranks' contributions to which block, combined in which order.
 struct Contribution {
-  std::uint32_t block = 0;
-  std::vector<RankRun>
-      runs;  ///< in the order of combination; of a commutative operator sorted, and runs that touch joined
+  std::uint32_t block = 0;    ///< its index in a whole vector; of an all_to_all, the rank that it is for
+  std::vector<RankRun> runs;  ///< in the order of combination; of a commutative operator sorted, and runs that touch
+                              ///< joined
 
   friend auto operator<=>(const Contribution&, const Contribution&) = default;
 };

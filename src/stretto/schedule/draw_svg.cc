@@ -222,10 +222,17 @@ class SvgWriter {
     }
     circle(x + 7, y, 6.5, "result");
     entry(20, picture_.shape.operation == Operation::barrier ? "may go on" : "has the result");
-    if (picture_.shape.operation == Operation::reduce) {
+    if (!all_receive()) {
       circle(x + 7, y, 6, "no-result");
       entry(20, "has none");
     }
+  }
+
+  bool all_receive() const {
+    for (Rank rank = 0; rank < picture_.shape.size; ++rank) {
+      if (!is_receiver(picture_.shape, rank)) return false;
+    }
+    return true;
   }
 
   bool any(bool Picture::Work::* kind) const {

@@ -69,7 +69,7 @@ std::string defect_of_xml(std::string_view xml) {
 TEST(DrawSvg, IsWellFormedWithOneArrowForEachMessage) {
   for (const Algorithm* algorithm : algorithms()) {
     for (const Rank size : {1U, 2U, 3U, 6U, 13U, 16U, 32U, 33U}) {
-      const Shape shape{.operation = algorithm->operation(), .size = size};
+      const Shape shape = test::shape(*algorithm, size);
       const std::string svg = draw_svg(*algorithm, shape);
       SCOPED_TRACE(test::label(*algorithm, shape));
       EXPECT_EQ(defect_of_xml(svg), "");
@@ -102,7 +102,7 @@ TEST(DrawSvg, MarksTheReceiversOfAReduce) {
 TEST(DrawDot, HasOneEdgeForEachMessage) {
   for (const Algorithm* algorithm : algorithms()) {
     for (const Rank size : {1U, 2U, 6U, 16U}) {
-      const Shape shape{.operation = algorithm->operation(), .size = size};
+      const Shape shape = test::shape(*algorithm, size);
       const std::string dot = draw_dot(*algorithm, shape);
       SCOPED_TRACE(test::label(*algorithm, shape));
       EXPECT_TRUE(dot.starts_with("digraph \"" + std::string(algorithm->name()) + "\" {"));

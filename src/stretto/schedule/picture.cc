@@ -13,11 +13,12 @@ std::string counted(std::size_t count, const std::string& noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
-/// Names the blocks of a message. An allgather's input is the block of its sender.
+/// Names the blocks of a message. What an all_to_all keeps in scratch are blocks of several pairs of ranks, without a
+/// name.
 std::string label_of(const Shape& shape, Rank me, const Step& send) {
-  if (shape.operation != Operation::allgather && shape.blocks == 1) return {};
-  const bool is_contribution = shape.operation == Operation::allgather && send.source_buffer == Buffer::input;
-  const std::uint32_t first = is_contribution ? me : send.source_first;
+  if (send.count == 0 || vector_blocks(shape) == 1) return {};
+  if (shape.operation == Operation::all_to_all && send.source_buffer == Buffer::scratch) return {};
+  const std::uint32_t first = block_at(shape, me, send.source_buffer, send.source_first);
   std::string label = std::to_string(first);
   if (send.count > 1) label += '-' + std::to_string(first + send.count - 1);
   return label;

@@ -42,7 +42,7 @@ std::string describe(const Step& step) {
 
 bool is_identity_in_place(const Shape& shape, Rank me, const Step& step) noexcept {
   return step.kind == StepKind::copy && step.source_buffer == Buffer::input &&
-         step.destination_buffer == Buffer::output &&
+         step.destination_buffer == Buffer::output && may_be_in_place(shape.operation) &&
          step.destination_first == step.source_first + in_place_offset(shape, me);
 }
 

@@ -58,7 +58,7 @@ std::string describe(const Step& step);
 struct Schedule {
   Shape shape;
   Rank me = 0;
-  std::uint32_t scratch_blocks = 0;              ///< slots of the largest block's size that this rank needs
+  std::uint32_t scratch_blocks = 0;              ///< slots that this rank needs; see BlockRef for their lengths
   std::vector<Step> steps;                       ///< a step depends on earlier ones only
   std::vector<std::uint32_t> dependencies;       ///< indices of steps; see Step::dependency_offset
   std::vector<std::uint32_t> successors;         ///< the same edges in the other direction

@@ -1,17 +1,19 @@
 #include "stretto/schedule/shape.h"
 
 namespace stretto::schedule {
-namespace {
+bool has_root(Operation operation) noexcept {
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
+         operation == Operation::scatter;
+}
 
 bool is_reduction(Operation operation) noexcept {
-  return operation == Operation::reduce || operation == Operation::allreduce;
+  return operation == Operation::reduce || operation == Operation::allreduce ||
+         operation == Operation::reduce_scatter || operation == Operation::scan || operation == Operation::exscan;
 }
 
-bool has_root(Operation operation) noexcept {
-  return operation == Operation::broadcast || operation == Operation::reduce;
+bool cuts_vector(Operation operation) noexcept {
+  return operation == Operation::broadcast || (is_reduction(operation) && operation != Operation::reduce_scatter);
 }
-
-}  // namespace
 
 std::string_view name_of(Operation operation) noexcept {
   switch (operation) {
@@ -20,6 +22,12 @@ std::string_view name_of(Operation operation) noexcept {
     case Operation::reduce: return "reduce";
     case Operation::allreduce: return "allreduce";
     case Operation::allgather: return "allgather";
+    case Operation::gather: return "gather";
+    case Operation::scatter: return "scatter";
+    case Operation::reduce_scatter: return "reduce_scatter";
+    case Operation::all_to_all: return "all_to_all";
+    case Operation::scan: return "scan";
+    case Operation::exscan: return "exscan";
   }
   return "unknown";
 }
@@ -36,8 +44,10 @@ std::string_view name_of(Buffer buffer) noexcept {
 std::string describe(const Shape& shape) {
   std::string text(name_of(shape.operation));
   text += " of " + std::to_string(shape.size) + (shape.size == 1 ? " rank" : " ranks");
-  if (shape.operation == Operation::broadcast) text += " from rank " + std::to_string(shape.root);
-  if (shape.operation == Operation::reduce) text += " to rank " + std::to_string(shape.root);
+  if (has_root(shape.operation)) {
+    const bool gives = shape.operation == Operation::broadcast || shape.operation == Operation::scatter;
+    text += (gives ? " from rank " : " to rank ") + std::to_string(shape.root);
+  }
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";
   if (!shape.commutative) text += ", in rank order";
   return text;
@@ -56,8 +66,8 @@ std::string defect_of(const Shape& shape) {
            std::to_string(shape.root);
   }
   if (shape.blocks == 0) return "a vector has at least one block; blocks is 0";
-  if (shape.blocks != 1 && !is_reduction(shape.operation) && shape.operation != Operation::broadcast) {
-    return "blocks cut the vector of a broadcast, reduce or allreduce; for this operation it must be 1, not " +
+  if (shape.blocks != 1 && !cuts_vector(shape.operation)) {
+    return "an operation that cuts no vector, " + std::string(name_of(shape.operation)) + ", has blocks 1, not " +
            std::to_string(shape.blocks);
   }
   if (!shape.commutative && !is_reduction(shape.operation)) {
@@ -67,34 +77,63 @@ std::string defect_of(const Shape& shape) {
   return {};
 }
 
+std::uint32_t vector_blocks(const Shape& shape) noexcept {
+  if (shape.operation == Operation::barrier) return 1;
+  return cuts_vector(shape.operation) ? shape.blocks : shape.size;
+}
+
 std::uint32_t input_blocks(const Shape& shape, Rank me) noexcept {
   switch (shape.operation) {
     case Operation::barrier: return 0;
-    case Operation::broadcast: return me == shape.root ? shape.blocks : 0;
+    case Operation::broadcast:
+    case Operation::scatter: return me == shape.root ? vector_blocks(shape) : 0;
+    case Operation::allgather:
+    case Operation::gather: return 1;
     case Operation::reduce:
-    case Operation::allreduce: return shape.blocks;
-    case Operation::allgather: return 1;
+    case Operation::allreduce:
+    case Operation::reduce_scatter:
+    case Operation::all_to_all:
+    case Operation::scan:
+    case Operation::exscan: break;
   }
-  return 0;
+  return vector_blocks(shape);
 }
 
 std::uint32_t output_blocks(const Shape& shape, Rank me) noexcept {
   switch (shape.operation) {
     case Operation::barrier: return 0;
-    case Operation::reduce: return me == shape.root ? shape.blocks : 0;
+    case Operation::scatter:
+    case Operation::reduce_scatter: return 1;
     case Operation::broadcast:
-    case Operation::allreduce: return shape.blocks;
-    case Operation::allgather: return shape.size;
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::allgather:
+    case Operation::gather:
+    case Operation::all_to_all:
+    case Operation::scan:
+    case Operation::exscan: break;
   }
-  return 0;
+  return is_receiver(shape, me) ? vector_blocks(shape) : 0;
+}
+
+std::uint32_t block_at(const Shape& shape, Rank me, Buffer buffer, std::uint32_t place) noexcept {
+  if (buffer == Buffer::scratch) return place % vector_blocks(shape);
+  const bool gathers = shape.operation == Operation::allgather || shape.operation == Operation::gather;
+  const bool scatters = shape.operation == Operation::scatter || shape.operation == Operation::reduce_scatter;
+  return (buffer == Buffer::input ? gathers : scatters) ? me : place;
 }
 
 bool is_receiver(const Shape& shape, Rank me) noexcept {
-  return shape.operation != Operation::reduce || me == shape.root;
+  if (shape.operation == Operation::reduce || shape.operation == Operation::gather) return me == shape.root;
+  return shape.operation != Operation::exscan || me != 0;
 }
 
-std::uint32_t in_place_offset(const Shape& shape, Rank me) noexcept {
-  return shape.operation == Operation::allgather ? me : 0;
+bool may_be_in_place(Operation operation) noexcept { return operation != Operation::all_to_all; }
+
+std::int64_t in_place_offset(const Shape& shape, Rank me) noexcept {
+  if (shape.operation == Operation::allgather || shape.operation == Operation::gather) return me;
+  if (shape.operation == Operation::scatter || shape.operation == Operation::reduce_scatter) return -std::int64_t{me};
+  return 0;
 }
 
 }  // namespace stretto::schedule

@@ -12,7 +12,19 @@ using Rank = std::uint32_t;
 /// The largest group that can be reasoned about: rank arithmetic stays within 32 bits.
 inline constexpr Rank max_size = Rank{1} << 31U;
 
-enum class Operation : std::uint8_t { barrier, broadcast, reduce, allreduce, allgather };
+enum class Operation : std::uint8_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  allgather,
+  gather,
+  scatter,
+  reduce_scatter,
+  all_to_all,
+  scan,    ///< rank r gets the combination of ranks 0 to r
+  exscan,  ///< rank r gets the combination of ranks 0 to r - 1, and rank 0 nothing
+};
 
 /// The stable lower-case name of `operation`, for example "allreduce".
 std::string_view name_of(Operation operation) noexcept;
@@ -21,9 +33,9 @@ std::string_view name_of(Operation operation) noexcept;
 struct Shape {
   Operation operation = Operation::allreduce;
   Rank size = 1;
-  Rank root = 0;             ///< broadcast: who gives; reduce: who receives; otherwise 0
-  std::uint32_t blocks = 1;  ///< pieces of the vector of a broadcast, reduce or allreduce; otherwise 1
-  bool commutative = true;   ///< reduce, allreduce: the operator's terms may change places; otherwise true
+  Rank root = 0;             ///< broadcast, scatter: who gives; reduce, gather: who receives; otherwise 0
+  std::uint32_t blocks = 1;  ///< pieces of the vector where the operation cuts one (cuts_vector); otherwise 1
+  bool commutative = true;   ///< the operator's terms may change places; true where there is no operator
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };
@@ -34,6 +46,16 @@ std::string describe(const Shape& shape);
 /// What is wrong with `shape` whatever the algorithm (no ranks, root out of range, ...); empty if nothing is.
 std::string defect_of(const Shape& shape);
 
+/// Whether the operation has a root: broadcast, reduce, gather, scatter.
+bool has_root(Operation operation) noexcept;
+
+/// Whether the operation has an operator: reduce, allreduce, reduce_scatter, scan, exscan.
+bool is_reduction(Operation operation) noexcept;
+
+/// Whether each rank's data is one vector, in Shape::blocks pieces: broadcast, reduce, allreduce, scan, exscan. The
+/// other operations but the barrier have a block for each rank, of any length each.
+bool cuts_vector(Operation operation) noexcept;
+
 /// Where a block lives. Input is only read; output exists only at receivers; scratch is private to the schedule.
 enum class Buffer : std::uint8_t { input, output, scratch };
 
@@ -41,8 +63,20 @@ std::string_view name_of(Buffer buffer) noexcept;
 
 /// `count` consecutive blocks of a buffer.
 ///
-/// Broadcast, reduce, allreduce: block b of input and output is the b-th piece of the vector. Allgather: the input is
-/// one block, and output block r is the contribution of rank r. Scratch blocks are slots of the largest block's size.
+/// Where a vector is cut, block b of input and output is its b-th piece. Otherwise, at rank r:
+///
+///     operation        input                              output
+///     allgather        block r                            block b came from rank b
+///     gather           block r                            at the root: block b came from rank b
+///     scatter          at the root: block b is for b      block r
+///     reduce_scatter   block b is combined for rank b     block r, combined
+///     all_to_all       block b is for rank b              block b came from rank b
+///
+/// Scratch slot s is as long as block s mod B of the whole vector of B = vector_blocks(shape) blocks, and each B slots
+/// from a multiple of B lie as a vector does: runs of slots that do not cross a multiple of B are contiguous. So a
+/// block moves only between places of its own index, unless an algorithm needs blocks of equal length
+/// (Algorithm::needs_equal_blocks). Slots that no step touches need no memory.
+///
 /// A count of 0 is a message without data (a barrier's).
 struct BlockRef {
   Buffer buffer = Buffer::input;
@@ -52,18 +86,30 @@ struct BlockRef {
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
 };
 
-/// Blocks in a rank's input: 0 where it contributes nothing (barrier; a broadcast's ranks other than the root).
+/// Blocks of a whole vector: Shape::blocks where one is cut, size where there is a block for each rank, 1 for a
+/// barrier.
+std::uint32_t vector_blocks(const Shape& shape) noexcept;
+
+/// Blocks in a rank's input: 0 where it contributes nothing (a broadcast's ranks other than the root).
 std::uint32_t input_blocks(const Shape& shape, Rank me) noexcept;
 
-/// Blocks in a rank's output: 0 where it receives nothing (barrier; a reduce's ranks other than the root).
+/// Blocks in a rank's output: 0 where it receives nothing (a reduce's ranks other than the root, exscan's rank 0).
 std::uint32_t output_blocks(const Shape& shape, Rank me) noexcept;
+
+/// Which block of a whole vector lies at `place` of a buffer: the index by which its length is known. Of an all_to_all,
+/// whose blocks' lengths depend on both ends, the other end's rank.
+std::uint32_t block_at(const Shape& shape, Rank me, Buffer buffer, std::uint32_t place) noexcept;
 
 /// Whether the operation owes `me` something: a result, or, for a barrier, the right to go on.
 bool is_receiver(const Shape& shape, Rank me) noexcept;
 
-/// The output block that is the same memory as input block 0 when the caller passes input and output in place.
-/// REQUIRES: `me` has both an input and an output.
-std::uint32_t in_place_offset(const Shape& shape, Rank me) noexcept;
+/// Whether the caller may pass input and output in place. All operations but all_to_all: there, what arrives could
+/// overwrite what is still to be sent.
+bool may_be_in_place(Operation operation) noexcept;
+
+/// In place, input block b is the same memory as output block b + in_place_offset, where there are both. A scatter's
+/// and a reduce_scatter's output lies in the input, so there the offset is not above 0; otherwise it is not below.
+std::int64_t in_place_offset(const Shape& shape, Rank me) noexcept;
 
 /// A run of elements or bytes.
 struct Piece {

@@ -14,16 +14,14 @@ namespace {
 class BlockLengths {
  public:
   BlockLengths(const Shape& shape, std::uint64_t bytes)
-      : bytes_(bytes), blocks_(shape.blocks), each_is_whole_(shape.operation == Operation::allgather) {}
+      : bytes_(bytes), blocks_(shape.blocks), each_is_whole_(!cuts_vector(shape.operation)) {}
 
   std::uint64_t of(const BlockRef& ref) const {
     if (each_is_whole_) return ref.count * bytes_;
-    if (blocks_ == 1) return ref.count == 0 ? 0 : bytes_;
-    // A scratch slot stands for a block of any length; the first, which none exceeds, is taken for it.
-    const std::uint32_t first = ref.buffer == Buffer::scratch ? 0 : ref.first;
-    std::uint64_t sum = 0;
-    for (std::uint32_t i = 0; i < ref.count; ++i) sum += cut(bytes_, blocks_, first + i).count;
-    return sum;
+    if (ref.count == 0) return 0;
+    const std::uint32_t first = ref.buffer == Buffer::scratch ? ref.first % blocks_ : ref.first;
+    const Piece last = cut(bytes_, blocks_, first + ref.count - 1);
+    return last.first + last.count - cut(bytes_, blocks_, first).first;
   }
   bool are_equal() const { return each_is_whole_ || bytes_ % blocks_ == 0; }
 

@@ -26,9 +26,9 @@ enum class Clocks : std::uint8_t {
 /// Walks the algorithm's rounds with one clock a rank; all ranks begin at time 0.
 ///
 /// A rank does its steps in program order. Local copies are taken to be free; a reduction costs
-/// Network::reduction_time a byte. `bytes` is the length of the vector, for an allgather that of one contribution.
-/// Takes time linear in all ranks' steps, and memory linear in the ranks and the messages of one round.
-/// Throws Error(invalid_argument) if the algorithm refuses the shape.
+/// Network::reduction_time a byte. `bytes` is the length of the vector where one is cut, otherwise of each rank's
+/// block. Takes time linear in all ranks' steps, and memory linear in the ranks and the messages of one round. Throws
+/// Error(invalid_argument) if the algorithm refuses the shape.
 Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
                     Clocks clocks = Clocks::fewest);
 

@@ -27,7 +27,7 @@ double message_time(std::uint64_t bytes) {
 
 Prediction predict(std::string_view name, Rank size, std::uint64_t bytes, Clocks clocks = Clocks::fewest) {
   const Algorithm& algorithm = find_algorithm(name);
-  return simulate(algorithm, {.operation = algorithm.operation(), .size = size}, bytes, network, clocks);
+  return simulate(algorithm, test::shape(algorithm, size), bytes, network, clocks);
 }
 
 void expect_near(double seconds, double expected) { EXPECT_NEAR(seconds, expected, 1e-9 * expected); }
@@ -97,9 +97,10 @@ TEST(Simulate, RingsAndDisseminationTakeTheirRounds) {
 TEST(Simulate, OneClockTellsTheTimeOfAllWhereAnAlgorithmIsSymmetric) {
   for (const Algorithm* algorithm : algorithms()) {
     for (Rank size = 1; size <= 64; ++size) {
-      const Shape shape{.operation = algorithm->operation(), .size = size};
-      const Prediction few = simulate(*algorithm, shape, 100, network);
-      const Prediction all = simulate(*algorithm, shape, 100, network, Clocks::one_each_rank);
+      const Shape shape = test::shape(*algorithm, size);
+      const std::uint64_t bytes = 100 * shape.blocks;
+      const Prediction few = simulate(*algorithm, shape, bytes, network);
+      const Prediction all = simulate(*algorithm, shape, bytes, network, Clocks::one_each_rank);
       ASSERT_EQ(few.used_one_clock, algorithm->rotation_symmetric(shape));
       ASSERT_FALSE(all.used_one_clock);
       ASSERT_EQ(few.minimum, all.minimum) << test::label(*algorithm, shape);

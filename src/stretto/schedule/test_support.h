@@ -27,13 +27,22 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
   return seeds;
 }
 
-/// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not.
-inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots) {
+/// The plainest shape of `size` ranks for `algorithm`.
+inline Shape shape(const Algorithm& algorithm, Rank size) {
+  return algorithm.with_segments({.operation = algorithm.operation(), .size = size});
+}
+
+/// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not, up to
+/// `segments` segments.
+inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots, std::uint32_t segments = 3) {
   std::vector<Shape> shapes;
   for (Rank root = 0; root < std::min(roots, size); ++root) {
     for (const bool commutative : {true, false}) {
-      const Shape shape{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
-      if (algorithm.supports(shape)) shapes.push_back(shape);
+      const Shape uncut{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+      for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
+        const Shape shape = algorithm.with_segments(uncut, n);
+        if (algorithm.supports(shape)) shapes.push_back(shape);
+      }
     }
   }
   return shapes;
@@ -71,11 +80,10 @@ class Custom final : public Algorithm {
     steps_(shape, me, round, sink);
   }
   std::uint32_t scratch_blocks(const Shape&, Rank) const override { return scratch_; }
+  Blocking blocking(const Shape&) const override { return {.unit = 1, .most_segments = Blocking::many}; }
   bool rotation_symmetric(const Shape&) const override { return symmetric_; }
 
  private:
-  std::string own_refusal(const Shape&) const override { return {}; }
-
   Operation operation_;
   std::uint32_t rounds_;
   std::uint32_t scratch_;

@@ -29,16 +29,17 @@ struct Violation {
 ///   before its receives;
 /// - all steps complete, even where a send completes only once its receive has started;
 /// - each block of each receiver ends with each contribution it should have exactly once, in rank order if the operator
-///   does not commute; a barrier's every rank has heard from every other; both with input and output apart and with
-///   input and output in place;
+///   does not commute; a barrier's every rank has heard from every other; both with input and output apart and, where
+///   may_be_in_place, in place;
+/// - a block is put only where a block of its length belongs, unless `equal_blocks` says that all are equally long;
 /// - nothing is done in vain: no block is written twice without being read, no scratch block is left unread.
 ///
 /// Takes time and space in proportion to the square of a rank's steps (over 64) times ranks.
 /// REQUIRES: schedules[r] is meant to be rank r's.
-std::optional<Violation> verify(std::span<const Schedule> schedules, const Shape& shape);
+std::optional<Violation> verify(std::span<const Schedule> schedules, const Shape& shape, bool equal_blocks = false);
 
-/// Materialises all ranks and verifies them; also holds the algorithm to its claim of rotation symmetry.
-/// Throws Error(invalid_argument) if the algorithm refuses the shape.
+/// Materialises all ranks and verifies them; also holds the algorithm to its claims of rotation symmetry and of blocks
+/// of any length. Throws Error(invalid_argument) if the algorithm refuses the shape.
 std::optional<Violation> verify(const Algorithm& algorithm, const Shape& shape);
 
 }  // namespace stretto::schedule
