@@ -6,20 +6,36 @@
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
 #include "stretto/schedule/algorithm/binomial_broadcast.h"
+#include "stretto/schedule/algorithm/binomial_gather.h"
 #include "stretto/schedule/algorithm/binomial_reduce.h"
+#include "stretto/schedule/algorithm/binomial_scatter.h"
+#include "stretto/schedule/algorithm/bruck_all_to_all.h"
+#include "stretto/schedule/algorithm/bruck_allgather.h"
+#include "stretto/schedule/algorithm/chain_broadcast.h"
+#include "stretto/schedule/algorithm/chain_reduce.h"
 #include "stretto/schedule/algorithm/direct_allreduce.h"
+#include "stretto/schedule/algorithm/direct_reduce.h"
 #include "stretto/schedule/algorithm/direct_reduce_scatter.h"
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
+#include "stretto/schedule/algorithm/linear_allgather.h"
 #include "stretto/schedule/algorithm/linear_allreduce.h"
 #include "stretto/schedule/algorithm/linear_barrier.h"
+#include "stretto/schedule/algorithm/linear_broadcast.h"
 #include "stretto/schedule/algorithm/linear_gather.h"
+#include "stretto/schedule/algorithm/linear_reduce.h"
 #include "stretto/schedule/algorithm/linear_scatter.h"
+#include "stretto/schedule/algorithm/pairwise_all_to_all.h"
+#include "stretto/schedule/algorithm/rabenseifner.h"
 #include "stretto/schedule/algorithm/recursive_doubling.h"
 #include "stretto/schedule/algorithm/recursive_doubling_allgather.h"
 #include "stretto/schedule/algorithm/recursive_doubling_exscan.h"
 #include "stretto/schedule/algorithm/recursive_doubling_scan.h"
+#include "stretto/schedule/algorithm/recursive_halving_reduce_scatter.h"
 #include "stretto/schedule/algorithm/ring_allgather.h"
+#include "stretto/schedule/algorithm/ring_allreduce.h"
+#include "stretto/schedule/algorithm/ring_reduce_scatter.h"
+#include "stretto/schedule/algorithm/van_de_geijn_broadcast.h"
 
 namespace stretto::schedule {
 namespace {
@@ -27,14 +43,30 @@ namespace {
 const RecursiveDoubling recursive_doubling;
 const LinearAllreduce linear_allreduce;
 const DirectAllreduce direct_allreduce;
+const Rabenseifner rabenseifner;
+const RingAllreduce ring_allreduce;
 const BinomialBroadcast binomial_broadcast;
+const LinearBroadcast linear_broadcast;
+const ChainBroadcast chain_broadcast;
+const VanDeGeijnBroadcast van_de_geijn_broadcast;
 const BinomialReduce binomial_reduce;
+const LinearReduce linear_reduce;
+const ChainReduce chain_reduce;
+const DirectReduce direct_reduce;
 const RingAllgather ring_allgather;
 const RecursiveDoublingAllgather recursive_doubling_allgather;
+const BruckAllgather bruck_allgather;
+const LinearAllgather linear_allgather;
+const BinomialGather binomial_gather;
 const LinearGather linear_gather;
+const BinomialScatter binomial_scatter;
 const LinearScatter linear_scatter;
 const DirectReduceScatter direct_reduce_scatter;
+const RecursiveHalvingReduceScatter recursive_halving_reduce_scatter;
+const RingReduceScatter ring_reduce_scatter;
 const LinearAllToAll linear_all_to_all;
+const PairwiseAllToAll pairwise_all_to_all;
+const BruckAllToAll bruck_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
 const DisseminationBarrier dissemination_barrier;
@@ -44,14 +76,30 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &recursive_doubling,
     &linear_allreduce,
     &direct_allreduce,
+    &rabenseifner,
+    &ring_allreduce,
     &binomial_broadcast,
+    &linear_broadcast,
+    &chain_broadcast,
+    &van_de_geijn_broadcast,
     &binomial_reduce,
+    &linear_reduce,
+    &chain_reduce,
+    &direct_reduce,
     &ring_allgather,
     &recursive_doubling_allgather,
+    &bruck_allgather,
+    &linear_allgather,
+    &binomial_gather,
     &linear_gather,
+    &binomial_scatter,
     &linear_scatter,
     &direct_reduce_scatter,
+    &recursive_halving_reduce_scatter,
+    &ring_reduce_scatter,
     &linear_all_to_all,
+    &pairwise_all_to_all,
+    &bruck_all_to_all,
     &recursive_doubling_scan,
     &recursive_doubling_exscan,
     &dissemination_barrier,

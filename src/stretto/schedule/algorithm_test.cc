@@ -136,6 +136,14 @@ TEST(Algorithms, TakeAsManyRoundsAsTheirPapersSay) {
     ASSERT_EQ(rounds("binomial_reduce"), ceil_log);
     ASSERT_EQ(rounds("dissemination_barrier"), ceil_log);
     ASSERT_EQ(rounds("ring_allgather"), size - 1);
+    ASSERT_EQ(rounds("ring_allreduce"), 2 * (size - 1));
+    ASSERT_EQ(rounds("rabenseifner"), folded + floor_log);
+    ASSERT_EQ(rounds("recursive_halving_reduce_scatter"), folded);
+    ASSERT_EQ(rounds("van_de_geijn_broadcast"), ceil_log + size - 1);
+    for (const std::string_view name :
+         {"bruck_allgather", "bruck_all_to_all", "binomial_gather", "binomial_scatter", "recursive_doubling_scan"}) {
+      ASSERT_EQ(rounds(name), ceil_log) << name;
+    }
   }
   // The anomaly that the Aspen paper points out.
   const Algorithm& butterfly = find_algorithm("recursive_doubling");

@@ -12,6 +12,11 @@ void accumulate(Sink& sink, Rank me, Rank peer, BlockRef landing, BlockRef accum
   sink.reduce(landing, accumulator, peer < me ? Order::source_first : Order::destination_first);
 }
 
+void accumulate_own(Sink& sink, Rank me, Rank peer, BlockRef accumulator, BlockRef mine) {
+  sink.receive(peer, accumulator);
+  sink.reduce(mine, accumulator, peer < me ? Order::destination_first : Order::source_first);
+}
+
 void exchange_and_accumulate(Sink& sink, Rank me, Rank partner, BlockRef landing, BlockRef accumulator) {
   sink.send(partner, accumulator);
   accumulate(sink, me, partner, landing, accumulator);

@@ -20,6 +20,9 @@ void exchange(Sink& sink, Rank partner, BlockRef mine, BlockRef theirs);
 /// rank order whenever the two partial results cover neighbouring runs of ranks.
 void accumulate(Sink& sink, Rank me, Rank peer, BlockRef landing, BlockRef accumulator);
 
+/// Receives a partial result and combines `mine` into it, the lower rank's terms first.
+void accumulate_own(Sink& sink, Rank me, Rank peer, BlockRef accumulator, BlockRef mine);
+
 /// exchange, then combine: both partners end with the same result, combined in the same order.
 void exchange_and_accumulate(Sink& sink, Rank me, Rank partner, BlockRef landing, BlockRef accumulator);
 

@@ -214,7 +214,7 @@ TEST(Execution, InAnyOrderGivesEveryReceiverItsResult) {
 }
 
 TEST(Execution, AllRanksCombineTheSameTermsInTheSameOrder) {
-  for (const std::string_view name : {"recursive_doubling", "direct_allreduce"}) {
+  for (const std::string_view name : {"recursive_doubling", "direct_allreduce", "rabenseifner"}) {
     for (Rank size = 1; size <= 40; ++size) {
       const Algorithm& algorithm = find_algorithm(name);
       const Shape shape = test::shape(algorithm, size);

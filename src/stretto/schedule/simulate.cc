@@ -18,7 +18,7 @@ class BlockLengths {
 
   std::uint64_t of(const BlockRef& ref) const {
     if (each_is_whole_) return ref.count * bytes_;
-    if (ref.count == 0) return 0;
+    if (blocks_ == 1 || ref.count == 0) return ref.count * bytes_;
     const std::uint32_t first = ref.buffer == Buffer::scratch ? ref.first % blocks_ : ref.first;
     const Piece last = cut(bytes_, blocks_, first + ref.count - 1);
     return last.first + last.count - cut(bytes_, blocks_, first).first;

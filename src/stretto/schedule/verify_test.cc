@@ -95,7 +95,7 @@ TEST_P(VerifierBites, OnAnyStepOfSmallGroups) {
   for (Rank size = 1; size <= 9; ++size) {
     std::vector<Rank> peers;
     for (Rank peer = 0; peer <= size; ++peer) peers.push_back(peer);  // itself and one who does not exist among them
-    for (const Shape& shape : test::shapes(*GetParam(), size, 2)) {
+    for (const Shape& shape : test::shapes(*GetParam(), size, 2, size <= 4 ? 2 : 1)) {
       Mutator mutator(*GetParam(), shape);
       for (Rank rank = 0; rank < size; ++rank) {
         for (std::uint32_t step = 0; step < mutator.programs()[rank].steps.size(); ++step) {
@@ -136,15 +136,27 @@ void erase_dependency(Schedule& schedule, std::uint32_t step, std::uint32_t earl
   for (std::size_t i = earlier + 1; i < schedule.successor_offsets.size(); ++i) --schedule.successor_offsets[i];
 }
 
+/// Whether `step` waits for `earlier`, if only through others.
+bool waits_for(const Schedule& schedule, std::uint32_t step, std::uint32_t earlier) {
+  const auto direct = schedule.dependencies_of(step);
+  return std::any_of(direct.begin(), direct.end(), [&](std::uint32_t each) {
+    return each == earlier || (each > earlier && waits_for(schedule, each, earlier));
+  });
+}
+
 TEST_P(VerifierBites, OnAnyMissingDependency) {
   for (Rank size = 2; size <= 9; ++size) {
-    for (const Shape& shape : test::shapes(*GetParam(), size, 2)) {
+    for (const Shape& shape : test::shapes(*GetParam(), size, 2, size <= 4 ? 2 : 1)) {
       std::vector<Schedule> schedules = test::schedules(*GetParam(), shape);
       for (Rank rank = 0; rank < size; ++rank) {
         const Schedule right = schedules[rank];
         for (std::uint32_t step = 0; step < right.steps.size(); ++step) {
           for (const std::uint32_t earlier : right.dependencies_of(step)) {
             erase_dependency(schedules[rank], step, earlier);
+            if (waits_for(schedules[rank], step, earlier)) {
+              schedules[rank] = right;
+              continue;
+            }
             const auto violation = verify(schedules, shape, GetParam()->needs_equal_blocks());
             ASSERT_TRUE(violation) << test::label(*GetParam(), shape) << ": accepted although step " << step
                                    << " of rank " << rank << " does not wait for step " << earlier;

@@ -1,0 +1,51 @@
+#include "stretto/schedule/algorithm/binomial_gather.h"
+
+#include <algorithm>
+
+#include "stretto/schedule/algorithm/runs.h"
+#include "stretto/schedule/builder.h"
+
+namespace stretto::schedule {
+namespace {
+
+/// Whether `v` only gives: it has no child at distance 1, and so no child at all.
+bool is_leaf(const Shape& shape, Rank v) { return v % 2 == 1 || v + 1 == shape.size; }
+
+}  // namespace
+
+std::string_view BinomialGather::source() const noexcept {
+  return "Thakur, Rabenseifner and Gropp, \"Optimization of collective communication operations in MPICH\", "
+         "IJHPCA 19(1), 2005, on the binomial trees of short messages";
+}
+
+void BinomialGather::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
+  const Rank distance = Rank{1} << round;
+  const Rank v = before(me, shape.root, shape.size);
+  if (me != shape.root && is_leaf(shape, v)) {
+    if (v % (2 * distance) == distance) sink.send(before(me, distance, shape.size), input());
+    return;
+  }
+  const Buffer held = me == shape.root ? Buffer::output : Buffer::scratch;
+  if (round == 0) sink.copy(input(), {held, me});
+  if (v % (2 * distance) == distance) {
+    const std::uint32_t count = std::min(distance, shape.size - v);
+    for (const BlockRef run : RunsOnRing(held, me, count, shape.size)) {
+      sink.send(before(me, distance, shape.size), run);
+    }
+  }
+  if (v % (2 * distance) == 0 && distance < shape.size - v) {
+    const Rank child = after(me, distance, shape.size);
+    const std::uint32_t count = std::min(distance, shape.size - v - distance);
+    for (const BlockRef run : RunsOnRing(held, child, count, shape.size)) sink.receive(child, run);
+  }
+}
+
+std::uint32_t BinomialGather::rounds(const Shape& shape) const {
+  return std::max(doublings(shape.size), 1U);  // a root that is alone still has its copy to make
+}
+
+std::uint32_t BinomialGather::scratch_blocks(const Shape& shape, Rank me) const {
+  return me == shape.root || is_leaf(shape, before(me, shape.root, shape.size)) ? 0 : shape.size;
+}
+
+}  // namespace stretto::schedule
