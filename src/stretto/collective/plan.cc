@@ -63,6 +63,7 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::s
   static const schedule::Algorithm& linear_all_to_all = find_algorithm("linear_all_to_all");
   static const schedule::Algorithm& recursive_doubling_scan = find_algorithm("recursive_doubling_scan");
   static const schedule::Algorithm& recursive_doubling_exscan = find_algorithm("recursive_doubling_exscan");
+  static const schedule::Algorithm& aspen_general_reduce = find_algorithm("aspen_general_reduce");
   // All inputs are at one rank at once.
   constexpr std::size_t most_linear_bytes = 4096;
   const bool linear = crowded && shape.size > 2 && bytes <= most_linear_bytes;
@@ -77,6 +78,7 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::s
     case schedule::Operation::all_to_all: return linear_all_to_all;
     case schedule::Operation::scan: return recursive_doubling_scan;
     case schedule::Operation::exscan: return recursive_doubling_exscan;
+    case schedule::Operation::general_reduce: return aspen_general_reduce;
     case schedule::Operation::allgather: break;
   }
   return ring_allgather;

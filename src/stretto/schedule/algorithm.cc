@@ -5,6 +5,7 @@
 
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
+#include "stretto/schedule/algorithm/aspen_general_reduce.h"
 #include "stretto/schedule/algorithm/binomial_broadcast.h"
 #include "stretto/schedule/algorithm/binomial_gather.h"
 #include "stretto/schedule/algorithm/binomial_reduce.h"
@@ -35,6 +36,7 @@
 #include "stretto/schedule/algorithm/ring_allgather.h"
 #include "stretto/schedule/algorithm/ring_allreduce.h"
 #include "stretto/schedule/algorithm/ring_reduce_scatter.h"
+#include "stretto/schedule/algorithm/scattered_general_reduce.h"
 #include "stretto/schedule/algorithm/van_de_geijn_broadcast.h"
 
 namespace stretto::schedule {
@@ -69,6 +71,8 @@ const PairwiseAllToAll pairwise_all_to_all;
 const BruckAllToAll bruck_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
+const AspenGeneralReduce aspen_general_reduce;
+const ScatteredGeneralReduce scattered_general_reduce;
 const DisseminationBarrier dissemination_barrier;
 const LinearBarrier linear_barrier;
 
@@ -102,6 +106,8 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &bruck_all_to_all,
     &recursive_doubling_scan,
     &recursive_doubling_exscan,
+    &aspen_general_reduce,
+    &scattered_general_reduce,
     &dissemination_barrier,
     &linear_barrier,
 });

@@ -106,7 +106,7 @@ TEST(Algorithms, HaveUniqueNamesAndCoverEveryOperation) {
     operations.insert(algorithm->operation());
   }
   EXPECT_EQ(names.size(), algorithms().size());
-  EXPECT_EQ(operations.size(), 11U);
+  EXPECT_EQ(operations.size(), 12U);
 }
 
 TEST(Algorithms, AnUnknownNameIsAnErrorThatSuggestsTheNearest) {

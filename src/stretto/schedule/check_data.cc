@@ -140,9 +140,10 @@ class SymbolicRun {
       case Operation::barrier:
       case Operation::reduce:
       case Operation::allreduce:
-      case Operation::reduce_scatter: break;
+      case Operation::reduce_scatter:
+      case Operation::general_reduce: break;
     }
-    return table_.of(block, {0, shape_.size});
+    return table_.of(block, {0, contributing_ranks(shape_)});
   }
 
   std::span<const Schedule> schedules_;

@@ -177,7 +177,9 @@ Data expected_in(const Shape& shape, Rank me, std::uint32_t place) {
     default: break;
   }
   const std::uint32_t block = shape.operation == Operation::reduce_scatter ? me : place;
-  const Rank end = shape.operation == Operation::scan ? me + 1 : shape.operation == Operation::exscan ? me : shape.size;
+  const Rank end = shape.operation == Operation::scan     ? me + 1
+                   : shape.operation == Operation::exscan ? me
+                                                          : contributing_ranks(shape);
   Data data;
   for (Rank rank = 0; rank < end; ++rank) data.push_back({block, rank});
   return data;

@@ -8,7 +8,8 @@ bool has_root(Operation operation) noexcept {
 
 bool is_reduction(Operation operation) noexcept {
   return operation == Operation::reduce || operation == Operation::allreduce ||
-         operation == Operation::reduce_scatter || operation == Operation::scan || operation == Operation::exscan;
+         operation == Operation::reduce_scatter || operation == Operation::scan || operation == Operation::exscan ||
+         operation == Operation::general_reduce;
 }
 
 bool cuts_vector(Operation operation) noexcept {
@@ -28,6 +29,7 @@ std::string_view name_of(Operation operation) noexcept {
     case Operation::all_to_all: return "all_to_all";
     case Operation::scan: return "scan";
     case Operation::exscan: return "exscan";
+    case Operation::general_reduce: return "general_reduce";
   }
   return "unknown";
 }
@@ -48,10 +50,35 @@ std::string describe(const Shape& shape) {
     const bool gives = shape.operation == Operation::broadcast || shape.operation == Operation::scatter;
     text += (gives ? " from rank " : " to rank ") + std::to_string(shape.root);
   }
+  if (shape.operation == Operation::general_reduce) {
+    text += ", the first " + std::to_string(shape.contributors) + " to the first " +
+            std::to_string(shape.inner_receivers) + " and the last " + std::to_string(shape.size - shape.contributors);
+  }
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";
   if (!shape.commutative) text += ", in rank order";
   return text;
 }
+
+namespace {
+
+std::string defect_of_roles(const Shape& shape) {
+  if (shape.operation != Operation::general_reduce) {
+    if (shape.contributors == 0 && shape.inner_receivers == 0) return {};
+    return "only a general_reduce says who contributes and receives; contributors and inner_receivers must be 0";
+  }
+  if (shape.contributors == 0 || shape.contributors > shape.size) {
+    return "contributors must be from 1 to the size, " + std::to_string(shape.size) + ", not " +
+           std::to_string(shape.contributors);
+  }
+  if (shape.inner_receivers > shape.contributors) {
+    return "inner_receivers are some of the " + std::to_string(shape.contributors) + " contributors, not " +
+           std::to_string(shape.inner_receivers);
+  }
+  if (shape.inner_receivers == 0 && shape.contributors == shape.size) return "nobody receives";
+  return {};
+}
+
+}  // namespace
 
 std::string defect_of(const Shape& shape) {
   if (shape.size == 0) return "a group has at least one rank; size is 0";
@@ -74,7 +101,7 @@ std::string defect_of(const Shape& shape) {
     return "an operation without an operator, " + std::string(name_of(shape.operation)) +
            ", has nothing to keep in order; commutative must be true";
   }
-  return {};
+  return defect_of_roles(shape);
 }
 
 std::uint32_t vector_blocks(const Shape& shape) noexcept {
@@ -94,9 +121,10 @@ std::uint32_t input_blocks(const Shape& shape, Rank me) noexcept {
     case Operation::reduce_scatter:
     case Operation::all_to_all:
     case Operation::scan:
-    case Operation::exscan: break;
+    case Operation::exscan:
+    case Operation::general_reduce: break;
   }
-  return vector_blocks(shape);
+  return me < contributing_ranks(shape) ? vector_blocks(shape) : 0;
 }
 
 std::uint32_t output_blocks(const Shape& shape, Rank me) noexcept {
@@ -111,7 +139,8 @@ std::uint32_t output_blocks(const Shape& shape, Rank me) noexcept {
     case Operation::gather:
     case Operation::all_to_all:
     case Operation::scan:
-    case Operation::exscan: break;
+    case Operation::exscan:
+    case Operation::general_reduce: break;
   }
   return is_receiver(shape, me) ? vector_blocks(shape) : 0;
 }
@@ -123,8 +152,13 @@ std::uint32_t block_at(const Shape& shape, Rank me, Buffer buffer, std::uint32_t
   return (buffer == Buffer::input ? gathers : scatters) ? me : place;
 }
 
+Rank contributing_ranks(const Shape& shape) noexcept {
+  return shape.operation == Operation::general_reduce ? shape.contributors : shape.size;
+}
+
 bool is_receiver(const Shape& shape, Rank me) noexcept {
   if (shape.operation == Operation::reduce || shape.operation == Operation::gather) return me == shape.root;
+  if (shape.operation == Operation::general_reduce) return me < shape.inner_receivers || me >= shape.contributors;
   return shape.operation != Operation::exscan || me != 0;
 }
 

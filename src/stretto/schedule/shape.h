@@ -22,8 +22,9 @@ enum class Operation : std::uint8_t {
   scatter,
   reduce_scatter,
   all_to_all,
-  scan,    ///< rank r gets the combination of ranks 0 to r
-  exscan,  ///< rank r gets the combination of ranks 0 to r - 1, and rank 0 nothing
+  scan,            ///< rank r gets the combination of ranks 0 to r
+  exscan,          ///< rank r gets the combination of ranks 0 to r - 1, and rank 0 nothing
+  general_reduce,  ///< some ranks contribute, and some, of these or others, receive; see Shape::contributors
 };
 
 /// The stable lower-case name of `operation`, for example "allreduce".
@@ -37,6 +38,11 @@ struct Shape {
   std::uint32_t blocks = 1;  ///< pieces of the vector where the operation cuts one (cuts_vector); otherwise 1
   bool commutative = true;   ///< the operator's terms may change places; true where there is no operator
 
+  /// general_reduce: ranks 0 to contributors - 1 contribute. The first `inner_receivers` of them receive, and all ranks
+  /// that do not contribute. Otherwise 0.
+  Rank contributors = 0;
+  Rank inner_receivers = 0;
+
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
@@ -49,10 +55,11 @@ std::string defect_of(const Shape& shape);
 /// Whether the operation has a root: broadcast, reduce, gather, scatter.
 bool has_root(Operation operation) noexcept;
 
-/// Whether the operation has an operator: reduce, allreduce, reduce_scatter, scan, exscan.
+/// Whether the operation has an operator: reduce, allreduce, reduce_scatter, scan, exscan,
+/// general_reduce.
 bool is_reduction(Operation operation) noexcept;
 
-/// Whether each rank's data is one vector, in Shape::blocks pieces: broadcast, reduce, allreduce, scan, exscan. The
+/// Whether each rank's data is one vector, in Shape::blocks pieces: broadcast, and reductions but reduce_scatter. The
 /// other operations but the barrier have a block for each rank, of any length each.
 bool cuts_vector(Operation operation) noexcept;
 
@@ -99,6 +106,9 @@ std::uint32_t output_blocks(const Shape& shape, Rank me) noexcept;
 /// Which block of a whole vector lies at `place` of a buffer: the index by which its length is known. Of an all_to_all,
 /// whose blocks' lengths depend on both ends, the other end's rank.
 std::uint32_t block_at(const Shape& shape, Rank me, Buffer buffer, std::uint32_t place) noexcept;
+
+/// Ranks that contribute to the result of a reduction: 0 to contributing_ranks - 1.
+Rank contributing_ranks(const Shape& shape) noexcept;
 
 /// Whether the operation owes `me` something: a result, or, for a barrier, the right to go on.
 bool is_receiver(const Shape& shape, Rank me) noexcept;

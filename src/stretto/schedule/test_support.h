@@ -27,9 +27,25 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
   return seeds;
 }
 
-/// The plainest shape of `size` ranks for `algorithm`.
+/// The plainest shape of `size` ranks for `algorithm`; of a general reduce, that of an all-reduce.
 inline Shape shape(const Algorithm& algorithm, Rank size) {
-  return algorithm.with_segments({.operation = algorithm.operation(), .size = size});
+  Shape shape{.operation = algorithm.operation(), .size = size};
+  if (shape.operation == Operation::general_reduce) shape.contributors = shape.inner_receivers = size;
+  return algorithm.with_segments(shape);
+}
+
+/// A few ways to say who contributes and who receives, among them some where nobody does; one for other operations.
+inline std::vector<Shape> with_roles(const Shape& shape) {
+  if (shape.operation != Operation::general_reduce) return {shape};
+  std::vector<Shape> shapes;
+  const Rank most = (2 * shape.size + 2) / 3;
+  for (const auto& [contributors, inner] : {std::pair(shape.size, (shape.size + 1) / 2), std::pair(most, most / 2),
+                                            std::pair((shape.size + 1) / 2, Rank{0})}) {
+    shapes.push_back(shape);
+    shapes.back().contributors = contributors;
+    shapes.back().inner_receivers = inner;
+  }
+  return shapes;
 }
 
 /// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not, up to
@@ -38,10 +54,12 @@ inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roo
   std::vector<Shape> shapes;
   for (Rank root = 0; root < std::min(roots, size); ++root) {
     for (const bool commutative : {true, false}) {
-      const Shape uncut{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
-      for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
-        const Shape shape = algorithm.with_segments(uncut, n);
-        if (algorithm.supports(shape)) shapes.push_back(shape);
+      const Shape plain{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+      for (const Shape& uncut : with_roles(plain)) {
+        for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
+          const Shape shape = algorithm.with_segments(uncut, n);
+          if (algorithm.supports(shape)) shapes.push_back(shape);
+        }
       }
     }
   }

@@ -21,7 +21,7 @@ void combine_in_rank_order(Sink& sink, const Shape& shape, Rank me, std::uint32_
   } else {
     sink.reduce(mine, result, Order::destination_first);
   }
-  for (Rank rank = me + 1; rank < shape.size; ++rank) combine(rank, result);
+  for (Rank rank = me + 1; rank < contributing_ranks(shape); ++rank) combine(rank, result);
 }
 
 }  // namespace stretto::schedule
