@@ -21,6 +21,7 @@
 #include "stretto/base/affinity.h"
 #include "stretto/collective/collective.h"
 #include "stretto/core/runtime.h"
+#include "stretto/core/segment_array.h"
 
 namespace {
 
@@ -44,6 +45,7 @@ struct Options {
   int repetitions = 10;
   double idle_seconds = 2;
   bool pin = false;
+  std::string memory = "segment";
   std::string fabric;  // what the environment chose
 };
 
@@ -65,12 +67,24 @@ class Bench {
 
  private:
   Event call() {
-    return allreduce(node_, all_, std::span<const double>(input_), std::span<double>(output_), stretto::sum);
+    return allreduce(node_, all_, std::span<const double>(input_), output_, stretto::sum);
   }
 
   void resize(std::size_t bytes) {
-    input_.assign(bytes / sizeof(double), 1.0);
-    output_.assign(input_.size(), 0.0);
+    const std::size_t count = bytes / sizeof(double);
+    if (options_.memory == "segment") {
+      segment_input_ = stretto::SegmentArray<double>(node_, count);
+      segment_output_ = stretto::SegmentArray<double>(node_, count);
+      input_ = segment_input_;
+      output_ = segment_output_;
+    } else {
+      user_input_.resize(count);
+      user_output_.resize(count);
+      input_ = user_input_;
+      output_ = user_output_;
+    }
+    std::fill(input_.begin(), input_.end(), 1.0);
+    std::fill(output_.begin(), output_.end(), 0.0);
   }
 
   // A benchmark of wrong sums is worth nothing.
@@ -85,6 +99,7 @@ class Bench {
             {"rival", "stretto"},
             {"version", STRETTO_VERSION},
             {"fabric", options_.fabric},
+            {"memory", options_.memory},
             {"ranks", node_.size()}};
   }
 
@@ -249,8 +264,12 @@ class Bench {
   const Options& options_;
   const Group all_;
   const bool first_of_process_;
-  std::vector<double> input_;
-  std::vector<double> output_;
+  std::span<double> input_;
+  std::span<double> output_;
+  stretto::SegmentArray<double> segment_input_;
+  stretto::SegmentArray<double> segment_output_;
+  std::vector<double> user_input_;
+  std::vector<double> user_output_;
 };
 
 int measure(Options& options) {
@@ -293,6 +312,9 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", options.repetitions, "overlap: how often")->check(CLI::Range(1, 10'000));
   app.add_option("--idle-seconds", options.idle_seconds, "idle: how long the nodes wait")
       ->check(duration)
+      ->capture_default_str();
+  app.add_option("--memory", options.memory, "Where the vectors lie: in the node's segment, or in the user's own memory")
+      ->check(CLI::IsMember({"segment", "user"}))
       ->capture_default_str();
   app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
   CLI11_PARSE(app, argc, argv);

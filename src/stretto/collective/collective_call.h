@@ -19,14 +19,29 @@ struct CollectiveCall {
   std::uint64_t type_digest = 0;
   schedule::Rank root = 0;
   Reduction reduction;
+  /// Where in bytes the blocks of the ranks begin, and where the last one ends; empty where all are of one size. Of the
+  /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
+  std::vector<std::size_t> block_offsets;
+  std::vector<std::size_t> output_offsets;  ///< all-to-all: likewise, of the output
   std::vector<ConstByteSpan> shards;  ///< further inputs of this node, to be combined after `input`, in order
   std::shared_ptr<void> keep_alive;   ///< owns the buffers, if the caller does not
 };
 
-/// Of the vector that is reduced or broadcast, or of one member's part of an allgather.
-inline std::size_t bytes_of_vector(const CollectiveCall& call) {
-  const bool gives = call.reduction.combine != nullptr || call.operation == schedule::Operation::allgather;
-  return gives ? call.input.size() : call.output.size();
+/// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0
+/// (all-to-all with blocks of different sizes).
+inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank size = 1) {
+  using schedule::Operation;
+  switch (call.operation) {
+    case Operation::barrier: return 0;
+    case Operation::broadcast: return call.output.size();
+    case Operation::gather:
+    case Operation::allgather: return call.block_offsets.empty() ? call.input.size() * size : call.block_offsets.back();
+    case Operation::scatter:
+    case Operation::reduce_scatter:
+      return call.block_offsets.empty() ? call.output.size() * size : call.block_offsets.back();
+    case Operation::all_to_all: return call.block_offsets.empty() ? call.input.size() : 0;
+    default: return call.input.size();
+  }
 }
 
 /// The shape of the schedules that can serve a call of a group of `size`.

@@ -46,7 +46,9 @@ Identity identity_of(const fabric::Message& message) {
 
 CollectiveService::CollectiveService(Node& node) : node_(node), endpoint_(node.endpoint()) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
-                          fabric::MessageType::collective_failed, fabric::MessageType::collective_hello}) {
+                          fabric::MessageType::collective_failed, fabric::MessageType::collective_hello,
+                          fabric::MessageType::collective_grant, fabric::MessageType::collective_done,
+                          fabric::MessageType::collective_landed, fabric::MessageType::collective_released}) {
     endpoint_.set_handler(type, *this);
   }
   endpoint_.add_observer(*this);
@@ -62,19 +64,29 @@ CollectiveService& CollectiveService::of(Node& node) { return *static_cast<Colle
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   require_valid(group, call, group.rank_of(node_.id()), node_.id(), node_.size());
-  const schedule::Algorithm& algorithm = algorithm_for(shape_of(call, group.size()), call, options.algorithm());
+  const Choice choice = choice_for(group, call, options.algorithm());
   node_.events().check(options.precondition());
   const Event completion = node_.events().create();
-  CollectiveOperation::launch(*this, group, std::move(call), options, algorithm, completion);
+  CollectiveOperation::launch(*this, group, std::move(call), options, choice, completion);
   return completion;
 }
 
-const schedule::Algorithm& CollectiveService::algorithm_for(const schedule::Shape& shape, const CollectiveCall& call,
-                                                            std::string_view name) const {
-  if (name.empty()) return choose_algorithm(shape, bytes_of_vector(call), node_.crowded());
+Choice CollectiveService::choice_for(const Group& group, const CollectiveCall& call, std::string_view name) const {
+  const schedule::Shape shape = shape_of(call, group.size());
+  if (name.empty()) {
+    return choose(shape, {bytes_of_vector(call, group.size()), call.block_offsets.empty(), node_.crowded(),
+                          shares_memory(group)});
+  }
   const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
-  algorithm.require(shape);
-  return algorithm;
+  const schedule::Shape cut = algorithm.with_segments(shape);
+  algorithm.require(cut);
+  return {&algorithm, cut};
+}
+
+// Between hosts and on `sim` nobody maps anybody, on one host everybody everybody: all members say the same.
+bool CollectiveService::shares_memory(const Group& group) const {
+  const auto nodes = group.nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.maps(node); });
 }
 
 Stream& CollectiveService::stream(std::uint64_t id) {
@@ -124,7 +136,8 @@ void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
 void CollectiveService::tell_failure(const CollectiveOperation& operation, const Cause& cause,
                                      CollectiveOperation::Tell tell) {
   using Tell = CollectiveOperation::Tell;
-  const FailedHeader header{operation.identity(), static_cast<std::uint32_t>(cause->code()), 0};
+  const FailedHeader header{operation.identity(), static_cast<std::uint32_t>(cause->code()),
+                            operation.waits_for_release() ? 1U : 0U};
   const auto send_to = [&](NodeId member) {
     if (member == node_.id()) return;
     endpoint_.send(member, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
@@ -141,16 +154,26 @@ std::uint64_t CollectiveService::register_landing(CollectiveOperation& operation
   return next_landing_++;
 }
 
+void CollectiveService::say_released(NodeId to, const Identity& identity) {
+  endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(identity), {});
+}
+
 void CollectiveService::on_message(const fabric::Message& message) {
   const Identity identity = identity_of(message);
   Stream& its_stream = stream(identity.stream);
   if (CollectiveOperation* const operation = its_stream.find(identity.sequence)) {
     operation->on_message(message);
-  } else if (!its_stream.has_begun(identity.sequence)) {
-    its_stream.save(identity.sequence, message);
-  } else if (message.type != fabric::MessageType::collective_failed) {
-    answer_late(message.from, identity);
+    return;
   }
+  const bool failed = message.type == fabric::MessageType::collective_failed;
+  if (its_stream.has_begun(identity.sequence)) {
+    if (!failed) answer_late(message.from, identity);
+  } else {
+    // What its sender has granted for this operation will not be touched.
+    if (failed) its_stream.forget_messages_of(message.from, identity.sequence);
+    its_stream.save(identity.sequence, message);
+  }
+  if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) say_released(message.from, identity);
 }
 
 void CollectiveService::on_notification(NodeId from, fabric::Notification notification) {
@@ -167,7 +190,7 @@ void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
     for (const std::uint32_t sequence : stream.under_way()) {
       CollectiveOperation* const operation = stream.find(sequence);  // unless the failure before has ended it
       if (operation != nullptr && operation->group().contains(peer)) {
-        operation->fail(cause, CollectiveOperation::Tell::neighbours);
+        operation->on_member_lost(peer, cause);
       }
     }
   }

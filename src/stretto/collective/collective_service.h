@@ -51,6 +51,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// A name for a large receive, by which its sender notifies pieces.
   std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
   void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
+  /// Says that this node touches a member's memory no more in a collective that has failed.
+  void say_released(NodeId to, const Identity& identity);
 
  private:
   struct Landing {
@@ -61,8 +63,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
-  const schedule::Algorithm& algorithm_for(const schedule::Shape& shape, const CollectiveCall& call,
-                                           std::string_view name) const;
+  Choice choice_for(const Group& group, const CollectiveCall& call, std::string_view name) const;
+  bool shares_memory(const Group& group) const;
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
 

@@ -3,15 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
+#include "stretto/collective/layout.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/step_states.h"
@@ -37,11 +38,10 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
   /// `completion`.
   static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                     const CollectiveOptions& options, const schedule::Algorithm& algorithm, Event completion);
+                     const CollectiveOptions& options, const Choice& choice, Event completion);
   // Only `launch` makes one.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const schedule::Algorithm& algorithm,
-                      Event completion) noexcept;
+                      const CollectiveOptions& options, const Choice& choice, Event completion) noexcept;
   ~CollectiveOperation();
 
   std::uint64_t key() const noexcept { return key_; }
@@ -50,6 +50,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return *plan_; }
+  /// Whether it has failed and peers may still touch this node's memory.
+  bool waits_for_release() const noexcept { return !exposed_to_.empty(); }
 
   // What the service tells it. After each of these calls it may be gone.
 
@@ -60,6 +62,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_message(const fabric::Message& message);
   void on_piece(NodeId from, std::uint32_t step);
   void fail(const Cause& cause, Tell tell);
+  /// A member is lost: it takes no part any more, and touches no memory.
+  void on_member_lost(NodeId member, const Cause& cause);
 
  private:
   // Data larger than this are sent only when the receiver is ready, straight into its segment.
@@ -68,92 +72,126 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
   // Scratch up to this size lies inside of the operation.
   static constexpr std::size_t own_scratch_bytes = 256;
-  static constexpr std::size_t slot_alignment = 64;
 
   enum class Stage : std::uint8_t {
     called,   // has no number yet
     waiting,  // for its precondition
     begun,
-    over,  // its event has triggered
+    failed,  // waits until nobody touches its memory any more
+    over,    // its event has triggered
   };
 
   // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input.
   struct Combine {
     std::uint32_t step;
-    ByteSpan destination;
-    ConstByteSpan source;
-    schedule::Order order;
+    ByteSpan out;
+    const std::byte* left;
+    const std::byte* right;
     std::size_t done;
   };
-  // A large send on its way, piece by piece.
-  struct Sending {
-    std::uint32_t step;
-    ReadyHeader ready;
-    std::size_t sent;
-  };
-  // A large receive: its name, what is still to come, and where it is put if not in place.
-  struct Landing {
-    std::uint64_t name;
-    std::size_t pieces;
-    std::int64_t staging;
+  // A large message under way: of a send, what is known of its target; of a receive, of its source.
+  struct Transfer {
+    bool known = false;            // the receiver is ready, or the sender has granted something
+    bool told = false;             // likewise, by us
+    std::byte* place = nullptr;    // in the peer's memory, where that is mapped
+    std::uint64_t offset = 0;      // over a wire: of the target
+    std::uint64_t landing = 0;     // see ReadyHeader; of a receive over a wire: its name
+    std::size_t bytes = 0;         // sent, copied to staging, granted to us, or landed so far
+    std::int64_t staging = -1;     // in our segment, where our memory cannot be reached
   };
   class Entry;
+  // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
+  static constexpr std::uint32_t cost_of(std::size_t bytes) { return static_cast<std::uint32_t>(bytes >> 10U); }
   struct CombineTask;
   struct PutDone;
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
 
+  // Its life (operation.cc).
   void prepare();
-  void engage_with(Rank peer);
   void allocate_scratch();
+  bool takes_all_in_place() const;
   void add_shards();
   void run();
   void start_step(std::uint32_t step);
+  void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
+  void take_turn_later();
+  void note_exposure();
+  void finish_if_untouched();
+  void finish();
+  std::string describe() const;
+
+  // What a node does by itself (operation_combine.cc).
   void start_copy(std::uint32_t step);
   void start_reduce(std::uint32_t step);
+  void combine_now(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
+  std::size_t combinable_bytes(const Combine& combine);
+  void do_piece_of_combine();
+  void hand_to_task(std::size_t index);
+  void combined(std::uint32_t step);
+
+  // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
   void start_receive(std::uint32_t step);
-  void await_pieces(std::uint32_t step, ByteSpan destination);
-  void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
+  void send_to(Rank peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
   void wait_for(Rank peer);
   void greet_first_awaited();
   void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
-  void send_when_ready(std::uint32_t step, const ReadyHeader& ready);
-  void combine_now(ByteSpan destination, ConstByteSpan source, schedule::Order order) const;
-  void do_piece_of_combine();
-  void do_piece_of_sending();
-  void combined(std::uint32_t step);
-  void hand_to_task();
-  void take_turn_later();
-  void on_data(std::uint32_t tag, const fabric::Message& message);
-  void on_ready(const ReadyHeader& header, const fabric::Message& message);
-  void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
-  void require_member(NodeId from) const;
   bool accepts(NodeId from, const CallHeader& theirs);
-  void finish();
+  void fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference);
+  void require_member(NodeId from) const;
+  [[noreturn]] void refuse(NodeId from, std::string_view what) const;
+  bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
+  void on_data(const CallHeader& theirs, const fabric::Message& message);
+  void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
+  void on_released(NodeId from);
 
-  // REQUIRES: the vector is one block, where `blocks` are in scratch.
-  ByteSpan bytes_of(schedule::BlockRef blocks) const noexcept {
-    if (blocks.count == 0) return {};
-    if (blocks.buffer == schedule::Buffer::scratch) {
-      return {scratch_ + blocks.first * slot_bytes_, (blocks.count - 1) * slot_bytes_ + vector_bytes_};
-    }
-    const bool is_input = blocks.buffer == schedule::Buffer::input;
-    const ByteSpan all =
-        is_input ? ByteSpan(const_cast<std::byte*>(call_.input.data()), call_.input.size()) : call_.output;
-    return one_block_ ? all : part_of(all, blocks);
+  // Large messages (operation_transfer.cc).
+  Transfer& transfer(std::uint32_t step);
+  bool shares_memory_with(Rank peer) const;
+  bool goes_in_place(std::uint32_t step) const {
+    return plan_->lowering().in_place[step] && shares_memory_with(step_at(step).peer);
   }
-  ByteSpan part_of(ByteSpan all, schedule::BlockRef blocks) const noexcept;
+  // Whether a receive (or `none`) is combined from where it lies at its sender.
+  bool is_pulled(std::uint32_t receive) const {
+    return receive != Plan::none && data_of(receive).size() > eager_bytes && goes_in_place(receive);
+  }
+  void engage();
+  void announce_early();
+  void grant(std::uint32_t step);
+  void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
+  void stage_piece(std::uint32_t step);
+  void say_ready(std::uint32_t step);
+  void start_large_send(std::uint32_t step);
+  void start_large_receive(std::uint32_t step);
+  void do_piece_of_sending();
+  void write_piece(std::uint32_t step, std::size_t upto);
+  void put_piece(std::uint32_t step);
+  void let_followers_write(std::uint32_t reduce, std::size_t upto);
+  void end_large_send(std::uint32_t step);
+  void end_pulled(std::uint32_t receive);
+  void landed(std::uint32_t step, std::size_t upto);
+  void on_ready(const ReadyHeader& header, NodeId from);
+  void on_grant(const GrantHeader& header, NodeId from);
+  void on_done(const CallHeader& header, NodeId from);
+  void on_landed(const LandedHeader& header, NodeId from);
+  std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
+
+  ByteSpan bytes_of(schedule::BlockRef blocks) const noexcept { return layout_.bytes_of(blocks); }
+  /// What a message step sends or fills.
+  ByteSpan data_of(std::uint32_t step) const noexcept {
+    const schedule::Step& what = step_at(step);
+    return bytes_of(what.kind == schedule::StepKind::send ? what.source() : what.destination());
+  }
   const schedule::Step& step_at(std::uint32_t step) const noexcept { return plan_->steps()[step]; }
   CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
-  std::string describe() const;
 
   CollectiveService& service_;
   Group group_;
   CollectiveCall call_;
   std::uint64_t key_;
-  const schedule::Algorithm& algorithm_;
+  Choice choice_;
   Event precondition_;
   Event completion_;
   std::source_location where_;
@@ -165,20 +203,20 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
   bool engaged_ = false;         // see Context::engage
+  bool quarantined_ = false;     // a peer may still put into our segment over a wire
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   StepStates states_;
-  std::vector<Combine> combines_;              // to be done, in order
-  std::vector<Sending> sendings_;              // likewise
-  SavedMessages parked_;                       // data of receives and readiness for sends that have not started
-  std::map<std::uint32_t, Landing> landings_;  // by large receive step
-  std::size_t vector_bytes_ = 0;               // of what is reduced or broadcast; of one member's part in an allgather
-  bool one_block_ = false;                     // input and output are not cut
-  std::size_t slot_bytes_ = 0;                 // of one scratch slot
-  std::byte* scratch_ = nullptr;
+  Layout layout_;
+  std::vector<Combine> combines_;        // to be done, in order
+  std::vector<std::uint32_t> sendings_;  // large sends on their way, and grants being staged, in order
+  SavedMessages parked_;                 // data of receives that have not started
+  std::vector<Transfer> transfers_;      // by step, when the first of them is large
+  std::vector<NodeId> exposed_to_;       // failed: who has not said yet that it touches our memory no more
+  std::vector<NodeId> to_release_;       // failed: who waits to hear that of us
   std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
   std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object
-  std::array<std::byte, own_scratch_bytes + slot_alignment> own_scratch_;
+  std::array<std::byte, own_scratch_bytes + Layout::scratch_alignment> own_scratch_;
 };
 
 }  // namespace stretto

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "stretto/base/error.h"
 #include "stretto/base/hash.h"
 #include "stretto/schedule/materialize.h"
 
@@ -13,7 +14,8 @@ namespace {
 std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape) {
   std::uint64_t digest = fnv1a_64(algorithm.name());
   for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root}}) {
+       {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root},
+        std::uint64_t{shape.blocks}}) {
     digest = mix_64(digest ^ part);
   }
   return digest;
@@ -23,6 +25,7 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
 
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
     : schedule_(schedule::materialize(algorithm, shape, me)),
+      lowering_(lower(algorithm, schedule_)),
       digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.
       meets_everybody_(algorithm.rotation_symmetric(shape)) {
@@ -48,14 +51,18 @@ std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank pe
   return found != sorted.end() && found->peer == peer && found->tag == tag ? found->step : none;
 }
 
-const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::size_t bytes, bool crowded) {
+namespace {
+
+const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, const Setting& setting) {
   using schedule::find_algorithm;
-  static const schedule::Algorithm& linear_allreduce = find_algorithm("linear_allreduce");
+  using schedule::Operation;
   static const schedule::Algorithm& linear_barrier = find_algorithm("linear_barrier");
-  static const schedule::Algorithm& recursive_doubling = find_algorithm("recursive_doubling");
   static const schedule::Algorithm& dissemination_barrier = find_algorithm("dissemination_barrier");
   static const schedule::Algorithm& binomial_broadcast = find_algorithm("binomial_broadcast");
   static const schedule::Algorithm& binomial_reduce = find_algorithm("binomial_reduce");
+  static const schedule::Algorithm& linear_allreduce = find_algorithm("linear_allreduce");
+  static const schedule::Algorithm& direct_allreduce = find_algorithm("direct_allreduce");
+  static const schedule::Algorithm& recursive_doubling = find_algorithm("recursive_doubling");
   static const schedule::Algorithm& ring_allgather = find_algorithm("ring_allgather");
   static const schedule::Algorithm& linear_gather = find_algorithm("linear_gather");
   static const schedule::Algorithm& linear_scatter = find_algorithm("linear_scatter");
@@ -66,22 +73,32 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::s
   static const schedule::Algorithm& aspen_general_reduce = find_algorithm("aspen_general_reduce");
   // All inputs are at one rank at once.
   constexpr std::size_t most_linear_bytes = 4096;
-  const bool linear = crowded && shape.size > 2 && bytes <= most_linear_bytes;
+  // Blocks that are larger are taken where they lie.
+  constexpr std::size_t least_direct_bytes = 4096;
+  const bool linear = setting.crowded && shape.size > 2 && setting.bytes <= most_linear_bytes;
+  const bool direct = setting.shared_memory && shape.size > 1 && setting.bytes / shape.size > least_direct_bytes;
   switch (shape.operation) {
-    case schedule::Operation::barrier: return linear ? linear_barrier : dissemination_barrier;
-    case schedule::Operation::broadcast: return binomial_broadcast;
-    case schedule::Operation::reduce: return binomial_reduce;
-    case schedule::Operation::allreduce: return linear ? linear_allreduce : recursive_doubling;
-    case schedule::Operation::gather: return linear_gather;
-    case schedule::Operation::scatter: return linear_scatter;
-    case schedule::Operation::reduce_scatter: return direct_reduce_scatter;
-    case schedule::Operation::all_to_all: return linear_all_to_all;
-    case schedule::Operation::scan: return recursive_doubling_scan;
-    case schedule::Operation::exscan: return recursive_doubling_exscan;
-    case schedule::Operation::general_reduce: return aspen_general_reduce;
-    case schedule::Operation::allgather: break;
+    case Operation::barrier: return linear ? linear_barrier : dissemination_barrier;
+    case Operation::broadcast: return binomial_broadcast;
+    case Operation::reduce: return binomial_reduce;
+    case Operation::allreduce: return direct ? direct_allreduce : linear ? linear_allreduce : recursive_doubling;
+    case Operation::allgather: return ring_allgather;
+    case Operation::gather: return linear_gather;
+    case Operation::scatter: return linear_scatter;
+    case Operation::reduce_scatter: return direct_reduce_scatter;
+    case Operation::all_to_all: return linear_all_to_all;
+    case Operation::scan: return recursive_doubling_scan;
+    case Operation::exscan: return recursive_doubling_exscan;
+    case Operation::general_reduce: return aspen_general_reduce;
   }
-  return ring_allgather;
+  throw Error(ErrorCode::invalid_argument, "no algorithm for " + schedule::describe(shape));
+}
+
+}  // namespace
+
+Choice choose(const schedule::Shape& shape, const Setting& setting) {
+  const schedule::Algorithm& algorithm = choose_algorithm(shape, setting);
+  return {&algorithm, algorithm.with_segments(shape)};
 }
 
 }  // namespace stretto

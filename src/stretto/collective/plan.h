@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/collective/lowering.h"
 #include "stretto/schedule/algorithm.h"
 #include "stretto/schedule/schedule.h"
 
@@ -17,6 +18,7 @@ class Plan {
   Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
 
   const schedule::Schedule& schedule() const noexcept { return schedule_; }
+  const Lowering& lowering() const noexcept { return lowering_; }
   /// With whom messages are exchanged, in order.
   const std::vector<schedule::Rank>& peers() const noexcept { return peers_; }
   /// The place of one of them in that list.
@@ -49,6 +51,7 @@ class Plan {
   static std::uint32_t find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
 
   schedule::Schedule schedule_;
+  Lowering lowering_;
   std::uint64_t digest_;
   std::vector<std::uint32_t> first_steps_;
   std::vector<Reference> receives_;  // by peer and tag
@@ -57,8 +60,21 @@ class Plan {
   bool meets_everybody_;
 };
 
-/// Which algorithm serves `shape` for vectors of `bytes`, where the caller names none. A pure function, so the same on
-/// every rank. `crowded`: nodes take turns on few cores, and what counts is how often each must run.
-const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, std::size_t bytes, bool crowded);
+/// How a collective is done: an algorithm and the shape of its schedules. The same on all ranks.
+struct Choice {
+  const schedule::Algorithm* algorithm;
+  schedule::Shape shape;
+};
+
+/// What a choice may depend on beside the shape; the same on all ranks.
+struct Setting {
+  std::size_t bytes = 0;         ///< see bytes_of_vector
+  bool equal_blocks = true;      ///< of operations on blocks
+  bool crowded = false;          ///< nodes take turns on few cores, and what counts is how often each must run
+  bool shared_memory = false;    ///< all ranks reach each other's memory
+};
+
+/// How to serve `shape` where the caller names no algorithm. A pure function.
+Choice choose(const schedule::Shape& shape, const Setting& setting);
 
 }  // namespace stretto

@@ -8,26 +8,38 @@ namespace {
 using schedule::Operation;
 using schedule::Rank;
 
-std::string_view chosen(Operation operation, Rank size, std::size_t bytes, bool crowded) {
-  return choose_algorithm({.operation = operation, .size = size}, bytes, crowded).name();
+std::string_view chosen(Operation operation, Rank size, const Setting& setting) {
+  return choose({.operation = operation, .size = size}, setting).algorithm->name();
 }
 
 TEST(Plan, CrowdedNodesExchangeSmallVectorsThroughOneOfThem) {
-  EXPECT_EQ(chosen(Operation::allreduce, 16, 8, false), "recursive_doubling");
-  EXPECT_EQ(chosen(Operation::allreduce, 16, 8, true), "linear_allreduce");
-  EXPECT_EQ(chosen(Operation::allreduce, 16, 1 << 20, true), "recursive_doubling");
-  EXPECT_EQ(chosen(Operation::allreduce, 2, 8, true), "recursive_doubling");
-  EXPECT_EQ(chosen(Operation::barrier, 16, 0, false), "dissemination_barrier");
-  EXPECT_EQ(chosen(Operation::barrier, 16, 0, true), "linear_barrier");
+  EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 8}), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 8, .crowded = true}), "linear_allreduce");
+  EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 1 << 20, .crowded = true}), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::allreduce, 2, {.bytes = 8, .crowded = true}), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::barrier, 16, {}), "dissemination_barrier");
+  EXPECT_EQ(chosen(Operation::barrier, 16, {.crowded = true}), "linear_barrier");
+}
+
+TEST(Plan, NodesThatShareMemoryReduceLargeVectorsInPlace) {
+  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1 << 20, .shared_memory = true}), "direct_allreduce");
+  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1 << 20}), "recursive_doubling");
 }
 
 TEST(Plan, WhatIsChosenSupportsTheShape) {
   for (const Operation operation :
-       {Operation::barrier, Operation::broadcast, Operation::reduce, Operation::allreduce, Operation::allgather}) {
+       {Operation::barrier, Operation::broadcast, Operation::reduce, Operation::allreduce, Operation::allgather,
+        Operation::gather, Operation::scatter, Operation::reduce_scatter, Operation::all_to_all, Operation::scan,
+        Operation::exscan}) {
     for (Rank size = 1; size <= 17; ++size) {
-      for (const bool crowded : {false, true}) {
-        const schedule::Shape shape{.operation = operation, .size = size};
-        EXPECT_TRUE(choose_algorithm(shape, 8, crowded).supports(shape)) << schedule::describe(shape);
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20U}) {
+        for (const bool crowded : {false, true}) {
+          for (const bool shared_memory : {false, true}) {
+            const Choice choice = choose({.operation = operation, .size = size},
+                                         {.bytes = bytes, .crowded = crowded, .shared_memory = shared_memory});
+            EXPECT_EQ(choice.algorithm->refusal(choice.shape), "") << schedule::describe(choice.shape);
+          }
+        }
       }
     }
   }

@@ -58,6 +58,8 @@ class StepStates {
   }
 
   State of(std::uint32_t step) const noexcept { return static_cast<State>(states_[step]); }
+  /// Whether `step` waits for one other step only.
+  bool waits_for_one(std::uint32_t step) const noexcept { return missing_[step] == 1; }
   bool all_complete() const noexcept { return left_ == 0; }
 
   /// Notes that the one message which a step waits for has come. False: it had come before.

@@ -7,22 +7,32 @@
 
 namespace stretto {
 
+namespace {
+
+std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
+  std::uint64_t digest = bytes_of_vector(call);
+  if (call.operation == schedule::Operation::all_to_all) return digest;  // else a list is the same everywhere
+  for (const std::size_t offset : call.block_offsets) digest = mix_64(digest ^ offset);
+  return digest;
+}
+
+}  // namespace
+
 std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
   return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
 }
 
 void Stream::join(const Group& group, NodeId self) noexcept {
-  size_ = group.size();
   me_ = group.rank_of(self);
 }
 
-const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm& algorithm) {
-  const PlanKey key{&algorithm, call.operation, call.root, call.reduction.commutative};
+const Plan& Stream::plan(const schedule::Shape& shape, const schedule::Algorithm& algorithm) {
+  const PlanKey key{&algorithm, shape};
   const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
   if (known != plans_.end()) {
     std::rotate(plans_.begin(), known, known + 1);
   } else {
-    auto made = std::make_unique<const Plan>(algorithm, shape_of(call, size_), me_);
+    auto made = std::make_unique<const Plan>(algorithm, shape, me_);
     plans_.insert(plans_.begin(), {key, std::move(made)});
   }
   return *plans_.front().plan;
@@ -31,7 +41,7 @@ const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm& 
 // What all members must agree on. The plan stands for operation, group size, root and algorithm.
 Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept {
   const std::uint64_t digest =
-      mix_64(mix_64(plan.digest() ^ bytes_of_vector(call)) ^ call.type_digest ^ (call.reduction.digest << 1U));
+      mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^ (call.reduction.digest << 1U));
   return {id_, sequence, static_cast<std::uint32_t>(digest)};
 }
 
@@ -77,6 +87,10 @@ std::vector<std::uint32_t> Stream::under_way() {
   });
   std::sort(found.begin(), found.end());
   return found;
+}
+
+void Stream::forget_messages_of(NodeId peer, std::uint32_t sequence) {
+  if (Call* const call = open_.find(sequence)) call->early.forget_from(peer);
 }
 
 void Stream::forget_messages_of(NodeId peer) {

@@ -36,8 +36,8 @@ class Stream {
 
   /// The number of the next call.
   std::uint32_t next_sequence() noexcept { return calls_++; }
-  /// REQUIRES: the algorithm supports the call. Lives as long as the stream.
-  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm& algorithm);
+  /// REQUIRES: the algorithm supports the shape, of this group. Lives as long as the stream.
+  const Plan& plan(const schedule::Shape& shape, const schedule::Algorithm& algorithm);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -54,7 +54,8 @@ class Stream {
 
   /// The numbers of those that have begun and are not over, in order.
   std::vector<std::uint32_t> under_way();
-  /// Drops what was kept of a peer that is lost.
+  /// Drops what was kept of a peer for one operation, or for all.
+  void forget_messages_of(NodeId peer, std::uint32_t sequence);
   void forget_messages_of(NodeId peer);
 
  private:
@@ -69,9 +70,7 @@ class Stream {
   };
   struct PlanKey {
     const schedule::Algorithm* algorithm;
-    schedule::Operation operation;
-    Rank root;
-    bool commutative;
+    schedule::Shape shape;
     friend bool operator==(const PlanKey&, const PlanKey&) = default;
   };
   struct KnownPlan {
@@ -80,7 +79,6 @@ class Stream {
   };
 
   std::uint64_t id_;
-  Rank size_ = 0;
   Rank me_ = 0;
   std::uint32_t calls_ = 0;
   SequenceTable<Call> open_;  // begun and not over, or spoken of by peers

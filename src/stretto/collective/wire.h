@@ -24,19 +24,35 @@ struct CallHeader {
   std::uint32_t line;  ///< of the sender's call in its source, for reports of mismatches
 };
 
-/// A receiver is ready for the data of a step that is too large to be sent unasked: they go to its segment.
+/// A receiver is ready for the data of a step that is too large to be sent unasked: where it wants them.
 struct ReadyHeader {
   CallHeader call;
-  std::uint64_t offset;   ///< where in the receiver's segment
-  std::uint64_t landing;  ///< the notification for each piece
+  std::uint64_t offset;   ///< in the receiver's memory, see Endpoint::offset_for_peers
+  std::uint64_t landing;  ///< over a wire: the notification for each piece; in shared memory: whether to tell each piece
   std::uint64_t bytes;
 };
 
-/// A member's part has failed. The payload is the cause's text.
+/// A sender lets the receiver of a step read its data where they lie. Repeated as more of them become available; the
+/// receiver says when it is through (`collective_done`, a CallHeader).
+struct GrantHeader {
+  CallHeader call;
+  std::uint64_t offset;  ///< in the sender's memory
+  std::uint64_t bytes;   ///< of the step
+  std::uint64_t available;
+};
+
+/// A sender has written the first `bytes` of a step's data to where the receiver wanted them, in shared memory.
+struct LandedHeader {
+  CallHeader call;
+  std::uint64_t bytes;
+};
+
+/// A member's part has failed. The payload is the cause's text. Who gets it touches the sender's memory no more, and
+/// says so with its Identity (`collective_released`).
 struct FailedHeader {
   Identity identity;
   std::uint32_t code;  ///< ErrorCode
-  std::uint32_t unused;
+  std::uint32_t wants_release;
 };
 
 }  // namespace stretto

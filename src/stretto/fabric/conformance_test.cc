@@ -229,7 +229,7 @@ TEST_P(FabricConformance, UnknownPeersAreRefusedByName) {
     expect_refused([&] { e.send(2, MessageType::test, {}, {}); });
     expect_refused([&] { e.put(2, 0, some, 0, &completion); });
     expect_refused([&] { e.get(2, 0, some, &completion); });
-    expect_refused([&] { e.peer_pointer(2, 0); });
+    expect_refused([&] { e.peer_pointer(2, 0, 1); });
   });
   settle();
   EXPECT_EQ(completion.fired, 0);
@@ -398,8 +398,9 @@ TEST_P(FabricConformance, AGetOutsideOfTheSegmentEndsTheConnectionAndCompletesAs
 TEST_P(FabricConformance, APeerPointerIsThePeersMemoryOrNull) {
   start(2);
   const Offset offset = endpoint(1).segment().allocate(256);
-  std::byte* const seen = endpoint(0).peer_pointer(1, offset);
-  EXPECT_EQ(seen == nullptr, endpoint(1).peer_pointer(0, 0) == nullptr);
+  std::byte* const seen = endpoint(0).peer_pointer(1, offset, 256);
+  EXPECT_EQ(seen != nullptr, endpoint(0).maps(1));
+  EXPECT_EQ(endpoint(0).maps(1), endpoint(1).maps(0));
   if (seen == nullptr) return;
   const Bytes source(16, std::byte{42});
   at(0, [&](Endpoint& e, Recorder&) { e.put(1, offset + 32, source, 1, nullptr); });
@@ -407,7 +408,16 @@ TEST_P(FabricConformance, APeerPointerIsThePeersMemoryOrNull) {
   EXPECT_TRUE(std::equal(source.begin(), source.end(), seen + 32));
   seen[8] = std::byte{17};
   EXPECT_EQ(endpoint(1).segment().pointer(offset)[8], std::byte{17});
-  EXPECT_EQ(endpoint(0).peer_pointer(1, offset + 100), seen + 100);
+  EXPECT_EQ(endpoint(0).peer_pointer(1, offset + 100, 1), seen + 100);
+  EXPECT_EQ(endpoint(1).offset_for_peers(endpoint(1).segment().pointer(offset), 256), offset);
+}
+
+TEST_P(FabricConformance, WhatPeersReachOfANodeIsItsSegmentOrTheirOwnProcess) {
+  start(2);
+  int outside = 42;
+  const std::optional<Offset> offset = endpoint(1).offset_for_peers(&outside, sizeof outside);
+  if (!offset) return;
+  EXPECT_EQ(reinterpret_cast<int*>(endpoint(0).peer_pointer(1, *offset, sizeof outside)), &outside);
 }
 
 TEST_P(FabricConformance, OperationsTowardsALostPeerAreDropped) {

@@ -12,6 +12,12 @@ Endpoint::Endpoint(NodeId self, std::uint32_t size, Context& context, std::uniqu
       handlers_(message_types, nullptr),
       lost_(size, false) {}
 
+std::optional<Offset> Endpoint::offset_for_peers(const void* address, std::size_t bytes) const {
+  const std::int64_t offset = segment_->offset_of(address);
+  if (offset < 0 || !segment_->contains(static_cast<Offset>(offset), bytes)) return std::nullopt;
+  return static_cast<Offset>(offset);
+}
+
 void Endpoint::set_handler(MessageType type, MessageHandler& handler) {
   handlers_[static_cast<std::size_t>(type)] = &handler;
 }

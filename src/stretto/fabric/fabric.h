@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +64,7 @@ class Endpoint {
   std::uint32_t size() const noexcept { return size_; }  ///< nodes of the job; any thread
   Context& context() noexcept { return context_; }       ///< any thread
   Segment& segment() noexcept { return *segment_; }      ///< any thread
+  const Segment& segment() const noexcept { return *segment_; }
   bool lost(NodeId peer) const { return lost_[peer]; }
 
   /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
@@ -82,8 +84,14 @@ class Endpoint {
   /// there. REQUIRES: completion is not null.
   virtual void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) = 0;
 
-  /// Where `offset` of a peer's segment is mapped in this address space, or null where it is not. Any thread.
-  virtual std::byte* peer_pointer(NodeId peer, Offset offset) = 0;
+  /// Whether peers' memory can be touched in place, by `peer_pointer`: then this node's can, by that peer. Any thread.
+  virtual bool maps(NodeId peer) const = 0;
+  /// Where [offset, offset + bytes) of a peer's segment is mapped in this address space, or null where it is not, or
+  /// not all of it is backed by memory.
+  virtual std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) = 0;
+  /// By which offset peers that are mapped reach `bytes` of memory of this node; none where they can't. It is all of
+  /// this process's memory where they live in the same one, else the segment. Any thread.
+  virtual std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const;
 
   /// Makes progress; returns whether anything happened.
   virtual bool progress() = 0;

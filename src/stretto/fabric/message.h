@@ -23,6 +23,10 @@ enum class MessageType : std::uint8_t {
   collective_ready,
   collective_failed,
   collective_hello,
+  collective_grant,
+  collective_done,
+  collective_landed,
+  collective_released,
   test = 62,
   test_reply = 63,
 };

@@ -26,7 +26,9 @@ class Segment {
   /// Takes back what `allocate` returned. Throws Error(invalid_argument) for any other offset.
   void release(std::uint64_t offset);
 
-  std::byte* pointer(std::uint64_t offset) noexcept { return base_ + offset; }
+  std::byte* pointer(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) + offset);
+  }
   /// The offset of an address in this segment's allocated part, or -1.
   std::int64_t offset_of(const void* address) const noexcept;
   /// Whether [offset, offset + bytes) lies in memory that has been handed out so far.

@@ -105,11 +105,16 @@ void ClusterEndpoint::get_from_self(Offset source, ByteSpan destination, Complet
   complete_later(completion, !place);
 }
 
-std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset) {
+bool ClusterEndpoint::maps(NodeId peer) const {
+  const cluster::Transport* const transport = transport_of_[peer];
+  return transport == nullptr || transport->maps();
+}
+
+std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t bytes) {
   check_peer(peer);
   // Also of a peer that is gone: its memory stays where it was mapped.
-  if (cluster::Transport* const transport = transport_of_[peer]) return transport->peer_pointer(peer, offset);
-  return offset < segment().capacity() ? segment().pointer(offset) : nullptr;
+  if (cluster::Transport* const transport = transport_of_[peer]) return transport->peer_pointer(peer, offset, bytes);
+  return segment().contains(offset, bytes) ? segment().pointer(offset) : nullptr;
 }
 
 bool ClusterEndpoint::progress() {

@@ -35,7 +35,8 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
-  std::byte* peer_pointer(NodeId peer, Offset offset) override;
+  bool maps(NodeId peer) const override;
+  std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   bool progress() override;
 
   int descriptor() const override { return watcher_.descriptor(); }

@@ -221,18 +221,21 @@ TEST_P(ClusterPutGet, ARangeOutsideOfTheSegmentCostsTheConnection) {
 TEST(ClusterFabric, PeerPointerShowsThePeersMemory) {
   TestJob job(2);
   const std::uint64_t offset = job[1].endpoint().segment().allocate(4096);
-  std::byte* const mapped = job[0].endpoint().peer_pointer(1, offset);
+  std::byte* const mapped = job[0].endpoint().peer_pointer(1, offset, 4096);
   ASSERT_NE(mapped, nullptr);
   std::byte* const original = job[1].endpoint().segment().pointer(offset);
   EXPECT_NE(mapped, original);
   *original = std::byte{42};
   EXPECT_EQ(*mapped, std::byte{42});
+  // What is not backed by memory would be a signal at first touch.
   const std::uint64_t capacity = TestNode::small().segment_bytes;
-  EXPECT_NE(job[0].endpoint().peer_pointer(1, capacity - 1), nullptr);
-  EXPECT_EQ(job[0].endpoint().peer_pointer(1, capacity), nullptr);
-  EXPECT_EQ(job[0].endpoint().peer_pointer(0, capacity), nullptr);
+  for (const NodeId peer : {0U, 1U}) {
+    EXPECT_EQ(job[0].endpoint().peer_pointer(peer, capacity - 1, 1), nullptr);
+    EXPECT_EQ(job[0].endpoint().peer_pointer(peer, capacity, 1), nullptr);
+    EXPECT_EQ(job[0].endpoint().peer_pointer(peer, offset, capacity), nullptr);
+  }
   TestJob off(2, without_peer_pointer());
-  EXPECT_EQ(off[0].endpoint().peer_pointer(1, off[1].endpoint().segment().allocate(64)), nullptr);
+  EXPECT_EQ(off[0].endpoint().peer_pointer(1, off[1].endpoint().segment().allocate(64), 64), nullptr);
 }
 
 TEST(ClusterFabric, AUsedUpSegmentIsANamedError) {

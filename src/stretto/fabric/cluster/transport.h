@@ -76,8 +76,11 @@ class Transport {
                    Completion* completion) = 0;
   virtual void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) = 0;
 
-  /// Where a peer's segment is mapped here, or null. Any thread.
-  virtual std::byte* peer_pointer(NodeId /*peer*/, Offset /*offset*/) noexcept { return nullptr; }
+  /// See Endpoint. Any thread.
+  virtual bool maps() const noexcept { return false; }
+  virtual std::byte* peer_pointer(NodeId /*peer*/, Offset /*offset*/, std::size_t /*bytes*/) noexcept {
+    return nullptr;
+  }
 
   /// Moves what can be moved; returns whether anything happened. Cheap when nothing did: it is called in a spin loop.
   virtual bool progress() = 0;

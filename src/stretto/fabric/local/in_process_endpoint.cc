@@ -194,9 +194,15 @@ void InProcessEndpoint::get(NodeId from, Offset source, ByteSpan destination, Co
   carrier_.carry(new GetRequest(*this, peer, source, destination.size(), id), sizeof(Offset) * 2);
 }
 
-std::byte* InProcessEndpoint::peer_pointer(NodeId peer, Offset offset) {
+std::byte* InProcessEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t /*bytes*/) {
   check_peer(peer);
   return direct_ ? peers_[peer]->segment().pointer(offset) : nullptr;
+}
+
+// All addresses are the peers' own, too: an offset from the segment's start, though it may lie far outside.
+std::optional<Offset> InProcessEndpoint::offset_for_peers(const void* address, std::size_t /*bytes*/) const {
+  if (!direct_) return std::nullopt;
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(segment().pointer(0));
 }
 
 void InProcessEndpoint::disconnect(NodeId peer) {

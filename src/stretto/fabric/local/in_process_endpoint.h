@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "stretto/fabric/fabric.h"
@@ -48,7 +49,9 @@ class InProcessEndpoint final : public Endpoint {
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
-  std::byte* peer_pointer(NodeId peer, Offset offset) override;
+  bool maps(NodeId) const override { return direct_; }
+  std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
+  std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const override;
   bool progress() override { return false; }
 
  protected:

@@ -55,7 +55,7 @@ TEST(SimFabric, NodesAreHostsOfTheirOwn) {
   EXPECT_EQ(machine.fabric.name(), "sim");
   EXPECT_EQ(machine.fabric.size(), 3U);
   EXPECT_NE(machine.fabric.host_of(0), machine.fabric.host_of(1));
-  EXPECT_EQ(machine.fabric.endpoints()[0]->peer_pointer(1, 0), nullptr);
+  EXPECT_EQ(machine.fabric.endpoints()[0]->peer_pointer(1, 0, 1), nullptr);
 }
 
 TEST(SimFabric, AMessageIsHandledAfterLogGpsTime) {

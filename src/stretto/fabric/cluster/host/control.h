@@ -100,11 +100,6 @@ class PeerMemory {
   }
   std::uint32_t ring_lines() const noexcept { return layout_.ring_lines; }
 
-  /// Where `offset` of the peer's segment is mapped, backed or not; null beyond the segment's end. Any thread.
-  std::byte* mapped(std::uint64_t offset) const noexcept {
-    return offset < segment_bytes_ ? segment_.at(offset) : nullptr;
-  }
-
   /// The peer's segment from `offset` on, or null when not all of [offset, offset + bytes) is backed by memory: the
   /// kernel says so, not the peer. Any thread.
   std::byte* segment(std::uint64_t offset, std::uint64_t bytes) noexcept;

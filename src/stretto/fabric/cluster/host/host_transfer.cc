@@ -61,10 +61,10 @@ void HostTransport::get(NodeId from, Offset source, ByteSpan destination, Comple
   note_waiting(peer);
 }
 
-std::byte* HostTransport::peer_pointer(NodeId node, Offset offset) noexcept {
+std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t bytes) noexcept {
   if (!options_.direct) return nullptr;
   const HostPeer& peer = peers_[place_of_[node]];
-  return peer.memory == nullptr ? nullptr : peer.memory->mapped(offset);
+  return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, bytes);
 }
 
 // The edge is made on first use: our ring gets its memory, and the peer is told to read it.

@@ -39,7 +39,8 @@ class HostTransport final : public Transport {
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
-  std::byte* peer_pointer(NodeId peer, Offset offset) noexcept override;
+  bool maps() const noexcept override { return options_.direct; }
+  std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) noexcept override;
 
   bool progress() override;
   int descriptor() const override { return watcher_.descriptor(); }

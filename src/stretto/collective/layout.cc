@@ -1,0 +1,95 @@
+#include "stretto/collective/layout.h"
+
+namespace stretto {
+
+using schedule::Operation;
+
+BlockTable BlockTable::equal(std::size_t bytes_each) noexcept {
+  BlockTable table;
+  table.unit_ = bytes_each;
+  return table;
+}
+
+BlockTable BlockTable::cut(std::size_t elements, std::uint32_t blocks, std::size_t element_bytes) noexcept {
+  BlockTable table;
+  table.kind_ = Kind::cut;
+  table.blocks_ = blocks;
+  table.elements_ = elements;
+  table.unit_ = element_bytes;
+  return table;
+}
+
+BlockTable BlockTable::listed(std::span<const std::size_t> offsets) noexcept {
+  BlockTable table;
+  table.kind_ = Kind::listed;
+  table.offsets_ = offsets;
+  return table;
+}
+
+std::size_t BlockTable::offset(std::uint32_t index) const noexcept {
+  switch (kind_) {
+    case Kind::equal: return index * unit_;
+    case Kind::listed: return offsets_[index];
+    case Kind::cut: break;
+  }
+  return index == blocks_ ? elements_ * unit_ : schedule::cut(elements_, blocks_, index).first * unit_;
+}
+
+namespace {
+
+// One block for each rank.
+BlockTable by_rank(std::span<const std::size_t> offsets, std::size_t bytes_each) {
+  return offsets.empty() ? BlockTable::equal(bytes_each) : BlockTable::listed(offsets);
+}
+
+constexpr std::size_t round_up(std::size_t bytes) {
+  return (bytes + Layout::scratch_alignment - 1) / Layout::scratch_alignment * Layout::scratch_alignment;
+}
+
+}  // namespace
+
+Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
+    : input_(const_cast<std::byte*>(call.input.data()), call.input.size()), output_(call.output) {
+  const std::size_t in = call.input.size();
+  const std::size_t out = call.output.size();
+  one_block_ = false;
+  scratch_period_ = schedule::vector_blocks(shape);
+  switch (call.operation) {
+    case Operation::gather:
+    case Operation::allgather:
+      input_table_ = BlockTable::equal(in);
+      scratch_table_ = output_table_ = by_rank(call.block_offsets, in);
+      break;
+    case Operation::scatter:
+    case Operation::reduce_scatter:
+      scratch_table_ = input_table_ = by_rank(call.block_offsets, out);
+      output_table_ = BlockTable::equal(out);
+      break;
+    case Operation::all_to_all:
+      scratch_table_ = input_table_ = by_rank(call.block_offsets, in / shape.size);
+      output_table_ = by_rank(call.output_offsets, out / shape.size);
+      break;
+    default: {
+      one_block_ = shape.blocks == 1;
+      const std::size_t elements = bytes_of_vector(call) / call.element_bytes;
+      scratch_table_ = input_table_ = output_table_ = BlockTable::cut(elements, shape.blocks, call.element_bytes);
+    }
+  }
+  vector_bytes_ = scratch_table_.offset(scratch_period_);
+  scratch_stride_ = round_up(vector_bytes_);
+}
+
+std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
+  if (one_block_) return slots * scratch_stride_;
+  return std::size_t{slots / scratch_period_} * scratch_stride_ + scratch_table_.offset(slots % scratch_period_);
+}
+
+ByteSpan Layout::part_of_scratch(schedule::BlockRef blocks) const noexcept {
+  if (one_block_) return {scratch_ + blocks.first * scratch_stride_, vector_bytes_};
+  const std::uint32_t first = blocks.first % scratch_period_;
+  const std::size_t begin = scratch_table_.offset(first);
+  return {scratch_ + blocks.first / scratch_period_ * scratch_stride_ + begin,
+          scratch_table_.offset(first + blocks.count) - begin};
+}
+
+}  // namespace stretto

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/schedule.h"
+
+namespace stretto {
+
+/// What the executor may do with less copying than a schedule says, where ranks share memory (DESIGN 6, 7).
+///
+/// A pass over a schedule, never part of an algorithm. Pure: both ends of a message come to the same conclusion, each
+/// from the text of the algorithm.
+struct Lowering {
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  /// By step. Of a message: what its receiver does first with it, out of scratch, is to combine it. So it may as well
+  /// combine it from where it lies at the sender: the sender *grants* its memory, and nothing is sent. Only in the first
+  /// round, and only where the receiver then writes nothing that it sends: so no two ranks wait for each other's grants.
+  std::vector<bool> in_place;
+  /// By step. Of such a receive: the reduce that takes it from there. Of a reduce: the receives that its source and what
+  /// it adds that to come by, if they are such.
+  std::vector<std::uint32_t> reader;
+  std::vector<std::uint32_t> source_from;
+  std::vector<std::uint32_t> base_from;
+  /// By step. Of a reduce: the copy that made its destination, which only this reduce reads: the two are one
+  /// combination into a third place. Of such a copy: the reduce.
+  std::vector<std::uint32_t> copy_before;
+  /// By step. Of a send: the last reduce into just what it sends, which it may follow piece by piece.
+  std::vector<std::uint32_t> follows;
+  /// By step. Of a receive: its sender combines what this rank grants it before it sends the result there, so that the
+  /// sender may be told at once where to put it, although input and output may be the same memory.
+  std::vector<bool> ready_early;
+  /// The scratch slots in use, and those that are where all messages that may be are taken in place.
+  struct Slots {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+  };
+  Slots scratch;
+  Slots scratch_in_place;
+};
+
+/// REQUIRES: `schedule` is `algorithm`'s.
+Lowering lower(const schedule::Algorithm& algorithm, const schedule::Schedule& schedule);
+
+}  // namespace stretto

@@ -1,0 +1,147 @@
+// The part of CollectiveOperation that a node does by itself: copies and combinations.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+// A user's operator at work: outside of the baton, on the service processor.
+struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
+  CombineTask(CollectiveOperation& owner, const Combine& what) noexcept
+      : Runnable(&CombineTask::work, 0), Item(&CombineTask::done), operation(owner), combine(what) {}
+
+  static void work(Runnable* runnable, Worker&) noexcept {
+    auto* const task = static_cast<CombineTask*>(runnable);
+    CollectiveOperation& operation = task->operation;
+    try {
+      const Combine& what = task->combine;
+      operation.combine_now(what.out.data(), what.left, what.right, what.out.size());
+    } catch (...) {
+      task->failure = cause_of_current_exception("a reduction operator");
+    }
+    operation.service_.endpoint().context().post(task);
+  }
+
+  static void done(Item* item) noexcept {
+    const std::unique_ptr<CombineTask> task(static_cast<CombineTask*>(item));
+    CollectiveOperation& operation = task->operation;
+    const Entry entry(operation);
+    --operation.under_way_;
+    operation.combining_in_task_ = false;
+    if (operation.stage_ == Stage::failed) {
+      operation.finish_if_untouched();
+    } else if (task->failure != nullptr) {
+      operation.fail(task->failure, Tell::everybody);
+    } else {
+      operation.combined(task->combine.step);
+      operation.run();
+    }
+  }
+
+  CollectiveOperation& operation;
+  Combine combine;
+  Cause failure;
+};
+
+void CollectiveOperation::start_copy(std::uint32_t step) {
+  const ByteSpan source = bytes_of(step_at(step).source());
+  const ByteSpan destination = bytes_of(step_at(step).destination());
+  // A reduce that comes next may read the source itself.
+  const bool left_to_reduce = plan_->lowering().copy_before[step] != Lowering::none;
+  if (!left_to_reduce && !source.empty() && source.data() != destination.data()) {
+    std::memmove(destination.data(), source.data(), source.size());
+    service_.endpoint().context().spend(cost_of(source.size()));
+  }
+  complete_step(step);
+}
+
+void CollectiveOperation::start_reduce(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  const Lowering& lowering = plan_->lowering();
+  const ByteSpan out = bytes_of(what.destination());
+  const std::uint32_t copy = lowering.copy_before[step];
+  const std::byte* base = copy == Lowering::none ? out.data() : bytes_of(step_at(copy).source()).data();
+  const std::byte* added = bytes_of(what.source()).data();
+  if (is_pulled(lowering.base_from[step])) base = transfer(lowering.base_from[step]).place;
+  if (is_pulled(lowering.source_from[step])) added = transfer(lowering.source_from[step]).place;
+  if (what.order == schedule::Order::source_first) std::swap(base, added);
+  if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.user) {
+    combine_now(out.data(), base, added, out.size());
+    complete_step(step);
+    return;
+  }
+  combines_.push_back({step, out, base, added, 0});
+  do_piece_of_combine();
+}
+
+void CollectiveOperation::combine_now(std::byte* out, const std::byte* left, const std::byte* right,
+                                      std::size_t bytes) const {
+  call_.reduction.combine(call_.reduction.op.get(), out, left, right, bytes / call_.element_bytes);
+}
+
+// How far it can go: what a peer grants piece by piece is not there at once.
+std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) {
+  std::size_t bytes = combine.out.size();
+  if (combine.step == Plan::none) return bytes;
+  for (const std::uint32_t receive :
+       {plan_->lowering().base_from[combine.step], plan_->lowering().source_from[combine.step]}) {
+    if (is_pulled(receive)) bytes = std::min(bytes, transfer(receive).bytes);
+  }
+  return bytes / call_.element_bytes * call_.element_bytes;
+}
+
+void CollectiveOperation::do_piece_of_combine() {
+  if (combining_in_task_ || stage_ != Stage::begun) return;
+  for (std::size_t index = 0; index < combines_.size(); ++index) {
+    Combine& combine = combines_[index];
+    const std::size_t available = combinable_bytes(combine);
+    if (call_.reduction.user) {
+      if (available < combine.out.size()) continue;
+      hand_to_task(index);
+      return;
+    }
+    if (available == combine.done && available < combine.out.size()) continue;
+    const std::size_t most = std::max(piece_bytes / call_.element_bytes, std::size_t{1}) * call_.element_bytes;
+    const std::size_t bytes = std::min(most, available - combine.done);
+    combine_now(combine.out.data() + combine.done, combine.left + combine.done, combine.right + combine.done, bytes);
+    service_.endpoint().context().spend(cost_of(bytes));
+    combine.done += bytes;
+    const std::uint32_t step = combine.step;
+    if (step != Plan::none) let_followers_write(step, combine.done);
+    if (combine.done == combine.out.size()) {
+      combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
+      combined(step);
+    }
+    if (!combines_.empty()) take_turn_later();
+    return;
+  }
+}
+
+void CollectiveOperation::hand_to_task(std::size_t index) {
+  auto* const task = new CombineTask(*this, combines_[index]);
+  combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
+  combining_in_task_ = true;
+  ++under_way_;
+  service_.node().service_processor().post(task);
+}
+
+// REQUIRES: `step` (none: a shard) has been combined.
+void CollectiveOperation::combined(std::uint32_t step) {
+  if (step != Plan::none) {
+    for (const std::uint32_t receive : {plan_->lowering().base_from[step], plan_->lowering().source_from[step]}) {
+      if (is_pulled(receive)) end_pulled(receive);
+    }
+    complete_step(step);
+  } else if (combines_.empty()) {
+    states_.begin(*plan_);
+  }
+  if (!combines_.empty()) take_turn_later();
+}
+
+}  // namespace stretto

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "stretto/base/arena.h"
+#include "stretto/collective/operation.h"
+
+namespace stretto {
+
+/// Keeps an operation alive while one of its functions runs; the last one out lets it go if it is over.
+class CollectiveOperation::Entry {
+ public:
+  explicit Entry(CollectiveOperation& operation) noexcept : operation_(operation) { ++operation_.entered_; }
+  ~Entry() {
+    if (--operation_.entered_ > 0) return;
+    if (operation_.stage_ == Stage::over && operation_.under_way_ == 0 && !operation_.has_turn_)
+      arena::destroy(&operation_);
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+ private:
+  CollectiveOperation& operation_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,168 @@
+// The part of CollectiveOperation that speaks with its peers; operation_transfer.cc has what is large.
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+void CollectiveOperation::send_to(Rank peer, fabric::MessageType type, ConstByteSpan header,
+                                  ConstByteSpan payload) const {
+  service_.endpoint().send(group().node(peer), type, header, payload);
+}
+
+void CollectiveOperation::start_send(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  const ByteSpan data = bytes_of(what.source());
+  if (data.size() > eager_bytes) {
+    start_large_send(step);
+    return;
+  }
+  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data);
+  if (!plan_->meets_everybody()) heard_by(what.peer);
+  complete_step(step);
+}
+
+void CollectiveOperation::start_receive(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  const ByteSpan destination = bytes_of(what.destination());
+  if (destination.size() > eager_bytes) {
+    start_large_receive(step);
+    return;
+  }
+  if (parked_.empty()) return;
+  const NodeId peer = group().node(what.peer);
+  const std::optional<fabric::Message> parked = parked_.find([&](const fabric::Message& message) {
+    return message.from == peer && fabric::read_header<CallHeader>(message).tag == what.tag;
+  });
+  if (!parked) return;
+  if (!destination.empty()) std::memcpy(destination.data(), parked->payload.data(), destination.size());
+  complete_step(step);
+}
+
+// Sees to it that `peer` knows what we are in, so that two who wait for each other in different operations find out.
+void CollectiveOperation::wait_for(Rank peer) {
+  if (plan_->meets_everybody() || states_.heard_by(plan_->index_of_peer(peer))) return;
+  heard_by(peer);
+  send_to(peer, fabric::MessageType::collective_hello, stretto::bytes_of(header(0)));
+}
+
+// Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
+// turn.
+void CollectiveOperation::greet_first_awaited() {
+  const auto& steps = plan_->steps();
+  for (std::uint32_t step = states_.first_incomplete(*plan_); step < steps.size(); ++step) {
+    if (steps[step].kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
+    wait_for(steps[step].peer);
+    return;
+  }
+}
+
+void CollectiveOperation::require_member(NodeId from) const {
+  if (!group().contains(from)) refuse(from, "is no member of its group");
+}
+
+void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
+  throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " speaks in " + describe() + ": it " + std::string(what));
+}
+
+// Whether a message is of this operation; those that are not end it.
+bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
+  require_member(from);
+  if (stage_ == Stage::failed || stage_ == Stage::over) {
+    if (theirs.identity.digest != identity_.digest) service_.answer_late(from, theirs.identity);
+    return false;
+  }
+  if (theirs.identity.digest == identity_.digest) return true;
+  fail_to_match(from, theirs, what_may_differ);
+  return false;
+}
+
+void CollectiveOperation::fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference) {
+  fail(std::make_shared<const Error>(ErrorCode::mismatch,
+                                     describe() + " does not match what node " + std::to_string(from) +
+                                         " calls, at line " + std::to_string(theirs.line) +
+                                         " of its source, as the same collective: " + std::string(difference)),
+       Tell::everybody);
+}
+
+// Whether a message for `step` speaks of as much as this node expects. Sizes of blocks that differ by rank are nobody
+// else's to compare; who passes others than its peer ends the operation.
+bool CollectiveOperation::has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
+  if (step == Plan::none) refuse(from, "sends a message that has no place there");
+  const std::size_t expected = data_of(step).size();
+  if (bytes == expected) return true;
+  fail_to_match(from, theirs,
+                "its block has " + std::to_string(bytes) + " bytes where " + std::to_string(expected) + " are expected");
+  return false;
+}
+
+void CollectiveOperation::on_message(const fabric::Message& message) {
+  const Entry entry(*this);
+  const NodeId from = message.from;
+  switch (message.type) {
+    case fabric::MessageType::collective_data: {
+      const auto theirs = fabric::read_header<CallHeader>(message);
+      if (accepts(from, theirs)) on_data(theirs, message);
+      break;
+    }
+    case fabric::MessageType::collective_ready: {
+      const auto theirs = fabric::read_header<ReadyHeader>(message);
+      if (accepts(from, theirs.call)) on_ready(theirs, from);
+      break;
+    }
+    case fabric::MessageType::collective_grant: {
+      const auto theirs = fabric::read_header<GrantHeader>(message);
+      if (accepts(from, theirs.call)) on_grant(theirs, from);
+      break;
+    }
+    case fabric::MessageType::collective_landed: {
+      const auto theirs = fabric::read_header<LandedHeader>(message);
+      if (accepts(from, theirs.call)) on_landed(theirs, from);
+      break;
+    }
+    case fabric::MessageType::collective_done: {
+      const auto theirs = fabric::read_header<CallHeader>(message);
+      if (accepts(from, theirs)) on_done(theirs, from);
+      break;
+    }
+    case fabric::MessageType::collective_hello: accepts(from, fabric::read_header<CallHeader>(message)); break;
+    case fabric::MessageType::collective_released:
+      fabric::read_header<Identity>(message);
+      on_released(from);
+      break;
+    default: on_failure(from, fabric::read_header<FailedHeader>(message), message.payload);
+  }
+}
+
+void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {
+  const ConstByteSpan payload = message.payload;
+  const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), theirs.tag);
+  if (!has_size(message.from, theirs, payload.size(), step)) return;
+  if (payload.size() > eager_bytes || !states_.note_message(step)) refuse(message.from, "sends data that have no place there");
+  if (states_.of(step) == StepStates::State::waiting) {
+    parked_.add(message);
+    return;
+  }
+  if (!payload.empty()) std::memcpy(data_of(step).data(), payload.data(), payload.size());
+  complete_step(step);
+  run();
+}
+
+// Who finds out about a mismatch knows its own call's place; here is ours.
+void CollectiveOperation::on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text) {
+  require_member(from);
+  Cause cause = cause_from(TriggerHeader{0, 1, static_cast<std::uint8_t>(header.code)}, text);
+  if (cause->code() == ErrorCode::mismatch && stage_ == Stage::begun) {
+    cause = std::make_shared<const Error>(ErrorCode::mismatch, cause->message() + "; here: " + describe());
+  }
+  if (header.wants_release != 0) to_release_.push_back(from);
+  fail(cause, Tell::neighbours);
+  finish_if_untouched();
+}
+
+}  // namespace stretto

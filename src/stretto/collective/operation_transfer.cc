@@ -1,0 +1,315 @@
+// The part of CollectiveOperation that moves large messages: what is sent only when the receiver is ready for it, and,
+// where ranks share memory, what is taken or written in place.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+// One piece of a large send has left; the last one completes the step.
+struct CollectiveOperation::PutDone : fabric::Completion {
+  PutDone(CollectiveOperation& owner, std::uint32_t send_step, bool is_last) noexcept
+      : operation(owner), step(send_step), last(is_last) {}
+
+  // A lost peer fails the whole operation by another way.
+  void complete(bool /*lost*/) noexcept override {
+    CollectiveOperation& owner = operation;
+    const Entry entry(owner);
+    --owner.under_way_;
+    if (last && owner.stage_ == Stage::begun) {
+      owner.complete_step(step);
+      owner.run();
+    }
+    delete this;
+  }
+
+  CollectiveOperation& operation;
+  std::uint32_t step;
+  bool last;
+};
+
+CollectiveOperation::Transfer& CollectiveOperation::transfer(std::uint32_t step) {
+  if (transfers_.empty()) transfers_.resize(plan_->steps().size());
+  return transfers_[step];
+}
+
+bool CollectiveOperation::shares_memory_with(Rank peer) const { return service_.endpoint().maps(group().node(peer)); }
+
+// Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
+void CollectiveOperation::engage() {
+  if (std::exchange(engaged_, true)) return;
+  service_.endpoint().context().engage();
+}
+
+// Where the peers of large messages may be told before those are due, they are: it saves a round trip.
+void CollectiveOperation::announce_early() {
+  const Lowering& lowering = plan_->lowering();
+  for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
+    if (!lowering.ready_early[step] || !shares_memory_with(step_at(step).peer)) continue;
+    if (data_of(step).size() > eager_bytes) say_ready(step);
+    if (stage_ != Stage::begun) return;
+  }
+}
+
+void CollectiveOperation::start_large_send(std::uint32_t step) {
+  if (goes_in_place(step)) {
+    grant(step);
+  } else if (transfer(step).known) {
+    sendings_.push_back(step);
+    do_piece_of_sending();
+  } else {
+    wait_for(step_at(step).peer);
+  }
+}
+
+// The receiver reads where the data lie, or, if it can't reach them there, where we copy them piece by piece.
+void CollectiveOperation::grant(std::uint32_t step) {
+  engage();
+  const ByteSpan data = data_of(step);
+  const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+  if (offset) {
+    send_grant(step, *offset, data.size());
+    return;
+  }
+  try {
+    transfer(step).staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data.size()));
+  } catch (const Error&) {
+    fail(cause_of_current_exception("a collective"), Tell::everybody);
+    return;
+  }
+  sendings_.push_back(step);
+  do_piece_of_sending();
+}
+
+void CollectiveOperation::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
+  const schedule::Step& what = step_at(step);
+  transfer(step).told = true;
+  const GrantHeader grant{header(what.tag), offset, data_of(step).size(), available};
+  send_to(what.peer, fabric::MessageType::collective_grant, stretto::bytes_of(grant));
+  heard_by(what.peer);
+}
+
+void CollectiveOperation::stage_piece(std::uint32_t step) {
+  Transfer& staged = transfer(step);
+  const ByteSpan data = data_of(step);
+  const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
+  const auto offset = static_cast<std::uint64_t>(staged.staging);
+  std::memcpy(service_.endpoint().segment().pointer(offset) + staged.bytes, data.data() + staged.bytes, bytes);
+  staged.bytes += bytes;
+  send_grant(step, offset, staged.bytes);
+}
+
+void CollectiveOperation::start_large_receive(std::uint32_t step) {
+  Transfer& incoming = transfer(step);
+  if (goes_in_place(step)) {
+    if (incoming.known) complete_step(step);  // the reduce takes it from there
+    return;
+  }
+  if (!incoming.told) say_ready(step);
+  if (stage_ == Stage::begun && incoming.known && incoming.bytes == data_of(step).size()) complete_step(step);
+}
+
+// Tells the sender where to put it: in place if it can reach that, else beside.
+void CollectiveOperation::say_ready(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  const ByteSpan data = data_of(step);
+  Transfer& incoming = transfer(step);
+  const bool in_memory = shares_memory_with(what.peer);
+  fabric::Segment& segment = service_.endpoint().segment();
+  std::optional<fabric::Offset> offset;
+  if (in_memory) {
+    engage();
+    offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+  } else if (const std::int64_t inside = segment.offset_of(data.data()); inside >= 0) {
+    offset = static_cast<fabric::Offset>(inside);
+  }
+  if (!offset) {
+    try {
+      offset = segment.allocate(data.size());
+    } catch (const Error&) {
+      fail(cause_of_current_exception("a collective"), Tell::everybody);
+      return;
+    }
+    incoming.staging = static_cast<std::int64_t>(*offset);
+  }
+  incoming.landing = in_memory ? (incoming.staging >= 0 ? 1 : 0) : service_.register_landing(*this, step);
+  incoming.told = true;
+  const ReadyHeader ready{header(what.tag), *offset, incoming.landing, data.size()};
+  send_to(what.peer, fabric::MessageType::collective_ready, stretto::bytes_of(ready));
+  heard_by(what.peer);
+}
+
+// One piece of what waits longest.
+void CollectiveOperation::do_piece_of_sending() {
+  if (sendings_.empty() || stage_ != Stage::begun) return;
+  const std::uint32_t step = sendings_.front();
+  const std::size_t bytes = data_of(step).size();
+  Transfer& outgoing = transfer(step);
+  if (outgoing.staging >= 0) {
+    stage_piece(step);
+  } else if (outgoing.place != nullptr) {
+    write_piece(step, std::min(outgoing.bytes + piece_bytes, bytes));
+  } else {
+    put_piece(step);
+  }
+  service_.endpoint().context().spend(cost_of(piece_bytes));
+  if (outgoing.bytes == bytes) {
+    sendings_.erase(sendings_.begin());
+    if (outgoing.place != nullptr) end_large_send(step);
+  }
+  if (!sendings_.empty()) take_turn_later();
+}
+
+// Into the peer's memory, up to there.
+void CollectiveOperation::write_piece(std::uint32_t step, std::size_t upto) {
+  Transfer& outgoing = transfer(step);
+  const ByteSpan data = data_of(step);
+  if (upto > outgoing.bytes) {
+    std::memcpy(outgoing.place + outgoing.bytes, data.data() + outgoing.bytes, upto - outgoing.bytes);
+    outgoing.bytes = upto;
+  }
+  const bool each_piece = outgoing.landing != 0;
+  if (!each_piece || upto == data.size()) return;
+  const LandedHeader landed{header(step_at(step).tag), upto};
+  send_to(step_at(step).peer, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
+}
+
+void CollectiveOperation::put_piece(std::uint32_t step) {
+  Transfer& outgoing = transfer(step);
+  const ByteSpan data = data_of(step);
+  const std::size_t bytes = std::min(piece_bytes, data.size() - outgoing.bytes);
+  const bool last = outgoing.bytes + bytes == data.size();
+  ++under_way_;
+  service_.endpoint().put(group().node(step_at(step).peer), outgoing.offset + outgoing.bytes,
+                          data.subspan(outgoing.bytes, bytes), outgoing.landing, new PutDone(*this, step, last));
+  outgoing.bytes += bytes;
+}
+
+// What a reduce has made is warm: sends of just that, whose receivers are ready, write it at once.
+void CollectiveOperation::let_followers_write(std::uint32_t reduce, std::size_t upto) {
+  for (const std::uint32_t successor : plan_->schedule().successors_of(reduce)) {
+    if (plan_->lowering().follows[successor] != reduce || !states_.waits_for_one(successor)) continue;
+    if (transfers_.empty() || transfers_[successor].place == nullptr) continue;
+    write_piece(successor, upto);
+    service_.endpoint().context().spend(cost_of(piece_bytes));
+  }
+}
+
+void CollectiveOperation::end_large_send(std::uint32_t step) {
+  const LandedHeader landed{header(step_at(step).tag), data_of(step).size()};
+  send_to(step_at(step).peer, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
+  complete_step(step);
+}
+
+// We have combined what a peer had granted.
+void CollectiveOperation::end_pulled(std::uint32_t receive) {
+  const CallHeader done = header(step_at(receive).tag);
+  send_to(step_at(receive).peer, fabric::MessageType::collective_done, stretto::bytes_of(done));
+}
+
+// More of a receive is where the sender was told to put it.
+void CollectiveOperation::landed(std::uint32_t step, std::size_t upto) {
+  Transfer& incoming = transfer(step);
+  const ByteSpan data = data_of(step);
+  if (upto <= incoming.bytes) return;
+  if (incoming.staging >= 0) {
+    fabric::Segment& segment = service_.endpoint().segment();
+    const auto staging = static_cast<std::uint64_t>(incoming.staging);
+    std::memcpy(data.data() + incoming.bytes, segment.pointer(staging) + incoming.bytes, upto - incoming.bytes);
+    if (upto == data.size()) {
+      segment.release(staging);
+      incoming.staging = -1;
+    }
+  }
+  incoming.bytes = upto;
+  incoming.known = true;
+  if (upto < data.size() || states_.of(step) != StepStates::State::started) return;
+  complete_step(step);
+  run();
+}
+
+std::byte* CollectiveOperation::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
+  std::byte* const memory = service_.endpoint().peer_pointer(from, offset, bytes);
+  if (memory == nullptr) refuse(from, "speaks of memory that it does not have");
+  return memory;
+}
+
+void CollectiveOperation::on_ready(const ReadyHeader& header, NodeId from) {
+  const std::uint32_t step = plan_->send_step(group().rank_of(from), header.call.tag);
+  if (!has_size(from, header.call, header.bytes, step)) return;
+  if (header.bytes <= eager_bytes || goes_in_place(step) || transfer(step).known) {
+    refuse(from, "is ready for data that are not sent");
+  }
+  Transfer& outgoing = transfer(step);
+  if (shares_memory_with(step_at(step).peer)) {
+    engage();
+    outgoing.place = memory_of(from, header.offset, header.bytes);
+  }
+  outgoing.known = true;
+  outgoing.offset = header.offset;
+  outgoing.landing = header.landing;
+  if (states_.of(step) != StepStates::State::started) return;
+  sendings_.push_back(step);
+  do_piece_of_sending();
+  run();
+}
+
+void CollectiveOperation::on_grant(const GrantHeader& header, NodeId from) {
+  const std::uint32_t step = plan_->receive_step(group().rank_of(from), header.call.tag);
+  if (!has_size(from, header.call, header.bytes, step)) return;
+  if (header.bytes <= eager_bytes || !goes_in_place(step) || header.available > header.bytes) {
+    refuse(from, "grants what is not read");
+  }
+  engage();
+  Transfer& incoming = transfer(step);
+  if (!std::exchange(incoming.known, true)) {
+    incoming.place = memory_of(from, header.offset, header.bytes);
+    if (states_.of(step) == StepStates::State::started) complete_step(step);
+  }
+  incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
+  do_piece_of_combine();
+  run();
+}
+
+void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
+  const std::uint32_t step = plan_->send_step(group().rank_of(from), header.tag);
+  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !states_.note_message(step)) {
+    refuse(from, "is through with what it was not granted");
+  }
+  Transfer& outgoing = transfers_[step];
+  if (outgoing.staging >= 0 && outgoing.bytes < data_of(step).size()) refuse(from, "is through with it too soon");
+  if (outgoing.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(outgoing.staging));
+  outgoing.staging = -1;
+  complete_step(step);
+  run();
+}
+
+void CollectiveOperation::on_landed(const LandedHeader& header, NodeId from) {
+  const std::uint32_t step = plan_->receive_step(group().rank_of(from), header.call.tag);
+  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !shares_memory_with(step_at(step).peer) ||
+      header.bytes > data_of(step).size()) {
+    refuse(from, "has written what it was not asked for");
+  }
+  landed(step, header.bytes);
+}
+
+// One more piece has come over a wire.
+void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
+  const Entry entry(*this);
+  if (group().node(step_at(step).peer) != from || stage_ != Stage::begun) return;  // not its to fill
+  Transfer& incoming = transfer(step);
+  // Pieces come in any order: what has landed is known when all have.
+  const std::size_t bytes = data_of(step).size();
+  incoming.offset += piece_bytes;
+  if (incoming.offset < bytes) return;
+  service_.forget_landing(incoming.landing);
+  landed(step, bytes);
+}
+
+}  // namespace stretto
