@@ -9,6 +9,8 @@
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
+#include "stretto/core/worker.h"
 
 namespace stretto {
 
@@ -44,14 +46,16 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
   CombineTask(CollectiveOperation& owner, const Combine& what) noexcept
       : Runnable(&CombineTask::work, 0), Item(&CombineTask::done), operation(owner), combine(what) {}
 
-  static void work(Runnable* runnable, Worker&) noexcept {
+  static void work(Runnable* runnable, Worker& worker) noexcept {
     auto* const task = static_cast<CombineTask*>(runnable);
     CollectiveOperation& operation = task->operation;
+    worker.engine().begin_slice();
     try {
       operation.combine_now(task->combine.destination, task->combine.source, task->combine.order);
     } catch (...) {
       task->failure = cause_of_current_exception("a reduction operator");
     }
+    worker.engine().end_slice();
     operation.service_.endpoint().context().post(task);
   }
 
