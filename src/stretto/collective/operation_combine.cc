@@ -8,6 +8,8 @@
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
+#include "stretto/core/worker.h"
 
 namespace stretto {
 
@@ -16,15 +18,17 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
   CombineTask(CollectiveOperation& owner, const Combine& what) noexcept
       : Runnable(&CombineTask::work, 0), Item(&CombineTask::done), operation(owner), combine(what) {}
 
-  static void work(Runnable* runnable, Worker&) noexcept {
+  static void work(Runnable* runnable, Worker& worker) noexcept {
     auto* const task = static_cast<CombineTask*>(runnable);
     CollectiveOperation& operation = task->operation;
+    worker.engine().begin_slice();
     try {
       const Combine& what = task->combine;
       operation.combine_now(what.out.data(), what.left, what.right, what.out.size());
     } catch (...) {
       task->failure = cause_of_current_exception("a reduction operator");
     }
+    worker.engine().end_slice();
     operation.service_.endpoint().context().post(task);
   }
 

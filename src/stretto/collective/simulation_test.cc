@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -126,6 +128,21 @@ Program small_program() {
               {Kind::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
               {Kind::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
           }};
+}
+
+// Whatever computes, user operators too, takes time when it is measured, and the same time when that is replayed.
+TEST(Simulation, AMeasuredRunIsReplayed) {
+  const std::string file = testing::TempDir() + "stretto_simulation_test_" + std::to_string(getpid());
+  const Result recorded = simulate(small_program(), ",record=" + file);
+  EXPECT_EQ(recorded.complaints, "");
+  EXPECT_GT(recorded.seconds, simulate(small_program(), "").seconds);
+  for (int twice = 0; twice < 2; ++twice) {
+    const Result replayed = simulate(small_program(), ",replay=" + file);
+    EXPECT_EQ(replayed.complaints, "");
+    EXPECT_EQ(replayed.trace_hash, recorded.trace_hash);
+    EXPECT_EQ(replayed.seconds, recorded.seconds);
+  }
+  std::filesystem::remove(file);
 }
 
 // Each message of the run takes each node along. Everybody who lives sees each event trigger, with the right value or

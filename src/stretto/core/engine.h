@@ -29,6 +29,12 @@ class Engine : public fabric::Overflow {
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;
 
+  /// What the calling worker does from here until `end_slice` is a slice of a task: its own work, from where it begins
+  /// or goes on until it ends, waits or charges.
+  virtual void begin_slice() noexcept = 0;
+  /// Where durations are measured or replayed, (virtual) time passes here; the processor stays held meanwhile.
+  virtual void end_slice() noexcept = 0;
+
   /// Seconds since the job began, in the engine's time. Any thread.
   virtual double now() const noexcept = 0;
 
@@ -37,6 +43,18 @@ class Engine : public fabric::Overflow {
 
   /// Whether time is virtual.
   virtual bool simulated() const noexcept = 0;
+};
+
+/// While this exists the running task does not compute: between two slices.
+class BetweenSlices {
+ public:
+  explicit BetweenSlices(Engine& engine) noexcept : engine_(engine) { engine_.end_slice(); }
+  ~BetweenSlices() { engine_.begin_slice(); }
+  BetweenSlices(const BetweenSlices&) = delete;
+  BetweenSlices& operator=(const BetweenSlices&) = delete;
+
+ private:
+  Engine& engine_;
 };
 
 }  // namespace stretto

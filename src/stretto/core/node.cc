@@ -153,6 +153,7 @@ void Node::linger(const Processor& held, Event event) noexcept {
 }
 
 void Node::wait_in_task(Event event, Cause& cause) {
+  const BetweenSlices pause(engine_);
   Worker& worker = *Worker::current();
   linger(*worker.held(), event);
   worker.reserve_stack();

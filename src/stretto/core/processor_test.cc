@@ -26,6 +26,8 @@ class CollectingEngine final : public Engine {
   Processor* next(Worker&) override { return nullptr; }
   void linger(const Processor&, const EventTable&, Event) noexcept override {}
   void before_task(Worker&) override {}
+  void begin_slice() noexcept override {}
+  void end_slice() noexcept override {}
   double now() const noexcept override { return 0; }
   void charge(Worker&, double) override {}
   bool simulated() const noexcept override { return false; }

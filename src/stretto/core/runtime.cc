@@ -108,6 +108,7 @@ struct Runtime::Parts {
   void end_of_main(NodeId node, bool with_failure);
   void bury(Node& node);
   void drain();
+  void save_durations(bool failed);
   void run_until(bool (*done)(const Parts&));
 };
 
@@ -248,6 +249,7 @@ void Runtime::Parts::run_simulated(std::span<const Event> mains) {
   } catch (const Error& error) {
     cancel(std::make_shared<const Error>(error));
   }
+  if (simulator->failure() != nullptr) cancel(simulator->failure());
 }
 
 // What a dead node still waits for will not come: it has lost everybody.
@@ -274,6 +276,16 @@ void Runtime::Parts::drain() {
   for (std::chrono::microseconds pause{10}; !idle(); pause = std::min(pause * 2, std::chrono::microseconds(1000))) {
     std::this_thread::sleep_for(pause);
     cancel(over);
+  }
+}
+
+// Also those of a job that failed, which is worth a replay; its own failure is then what is reported.
+void Runtime::Parts::save_durations(bool failed) {
+  if (simulator == nullptr) return;
+  try {
+    simulator->save_durations();
+  } catch (const Error&) {
+    if (!failed) throw;
   }
 }
 
@@ -305,11 +317,14 @@ void Runtime::run(Main main) {
     parts_->job_failed = !parts_->meet_at_the_end();
   }
   parts_->drain();
-  if (const Cause failure = parts_->failure_of(mains)) throw Error(*failure);
+  const Cause failure = parts_->failure_of(mains);
+  parts_->save_durations(failure != nullptr);
+  if (failure != nullptr) throw Error(*failure);
 }
 
 // Why the job failed: the first main that failed, but rather one that was not merely cancelled for another's sake.
 Cause Runtime::Parts::failure_of(std::span<const Event> mains) {
+  if (simulator != nullptr && simulator->failure() != nullptr) return simulator->failure();
   Cause first;
   for (std::size_t i = 0; i < mains.size(); ++i) {
     const Cause cause = nodes[i]->cause_of(mains[i]);

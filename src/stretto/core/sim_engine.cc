@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "stretto/core/cause.h"
 #include "stretto/core/node.h"
 
 namespace stretto {
@@ -45,7 +46,8 @@ class SimEngine::ChargeOver final : public fabric::Action {
 SimEngine::SimEngine(fabric::SimFabric& fabric)
     : fabric_(fabric),
       worker_(*this, stack_bytes, fabric.size() <= most_nodes_with_guards),
-      launch_(fabric.options().task) {}
+      launch_(fabric.options().task),
+      clock_(fabric::make_slice_clock(fabric.options())) {}
 
 bool SimEngine::run(bool (*finished)(void*), void* argument) {
   finished_ = finished;
@@ -66,7 +68,7 @@ bool SimEngine::runs(const Processor& processor) const { return unwinding_ || fa
 
 Processor* SimEngine::next(Worker& worker) {
   for (;;) {
-    if (finished_(argument_)) return nullptr;
+    if (finished_(argument_) || (failure_ != nullptr && !unwinding_)) return nullptr;
     if (!fabric_.timeline().step()) {
       stuck_ = true;
       return nullptr;
@@ -93,20 +95,43 @@ void SimEngine::exhume() {
   }
 }
 
-void SimEngine::before_task(Worker& worker) {
-  if (launch_ > 0) charge(worker, launch_);
+void SimEngine::save_durations() {
+  if (clock_ != nullptr) clock_->save();
+}
+
+void SimEngine::before_task(Worker& /*worker*/) {
+  if (launch_ > 0) pass(fabric::to_virtual(launch_));
+}
+
+void SimEngine::begin_slice() noexcept {
+  if (clock_ != nullptr) clock_->start();
+}
+
+// What goes wrong here fails the job, not the task: a program may catch what a task throws, and go on in wrong times.
+void SimEngine::end_slice() noexcept {
+  if (clock_ == nullptr || unwinding_ || failure_ != nullptr) return;
+  try {
+    pass(clock_->stop(worker_.held()->node().id()));
+  } catch (...) {
+    failure_ = cause_of_current_exception("the end of a task's slice");
+  }
 }
 
 double SimEngine::now() const noexcept { return fabric::to_seconds(fabric_.timeline().now()); }
 
+void SimEngine::charge(Worker& /*worker*/, double seconds) {
+  const BetweenSlices pause(*this);
+  pass(fabric::to_virtual(seconds));
+}
+
 // The processor stays held meanwhile: nothing else runs on it.
-void SimEngine::charge(Worker& worker, double seconds) {
-  worker.reserve_stack();
+void SimEngine::pass(fabric::VirtualTime duration) {
+  worker_.reserve_stack();
   Worker::Suspended place;
-  place.processor = worker.held();
-  fabric_.timeline().at(fabric_.timeline().now() + fabric::to_virtual(seconds),
-                        std::make_unique<ChargeOver>(*this, place), label_of(label_charge, *place.processor));
-  worker.suspend(place);
+  place.processor = worker_.held();
+  fabric_.timeline().at(fabric_.timeline().now() + duration, std::make_unique<ChargeOver>(*this, place),
+                        label_of(label_charge, *place.processor));
+  worker_.suspend(place);
 }
 
 }  // namespace stretto

@@ -1,33 +1,46 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "stretto/core/engine.h"
 #include "stretto/core/worker.h"
 #include "stretto/fabric/sim/sim_fabric.h"
+#include "stretto/fabric/sim/slice_clock.h"
 
 namespace stretto {
 
 /// Virtual time: one thread that runs processors and delivers messages in the order of a timeline.
 ///
 /// Each processor becomes ready as an action of the timeline, so the seed decides the order among nodes. Time moves
-/// only between actions; a task takes the launch cost of the fabric's options plus what it charges.
+/// only between actions; a task takes the launch cost of the fabric's options plus what it charges, and, if the options
+/// ask for it, what its slices took on this machine or in a recorded run.
 class SimEngine final : public Engine {
  public:
+  /// Throws Error(io) or Error(bad_input) when the options name a recording that cannot be written or replayed.
   explicit SimEngine(fabric::SimFabric& fabric);
 
   /// Runs in the calling thread until `finished()` holds or nothing can happen any more. Returns whether it finished.
+  /// Stops early, as if finished, when there is a failure().
   bool run(bool (*finished)(void*), void* argument);
 
-  /// From now on also the tasks of dead nodes run, so that what they hold can be freed. For the end of the job.
+  /// What is wrong with the durations of slices, such as a replay that has no more of them; null while nothing is.
+  const Cause& failure() const noexcept { return failure_; }
+
+  /// From now on also the tasks of dead nodes run, so that what they hold can be freed, and slices take no time. For
+  /// the end of the job.
   void exhume();
+  /// Writes the durations of the slices, if they were to be recorded. Throws Error(io).
+  void save_durations();
 
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
   void linger(const Processor&, const EventTable&, Event) noexcept override {}
   void before_task(Worker& worker) override;
+  void begin_slice() noexcept override;
+  void end_slice() noexcept override;
   double now() const noexcept override;
   void charge(Worker& worker, double seconds) override;
   bool simulated() const noexcept override { return true; }
@@ -38,10 +51,13 @@ class SimEngine final : public Engine {
   class ChargeOver;
 
   bool runs(const Processor& processor) const;
+  void pass(fabric::VirtualTime duration);
 
   fabric::SimFabric& fabric_;
   Worker worker_;
   double launch_;
+  std::unique_ptr<fabric::SliceClock> clock_;  // null: slices take no time
+  Cause failure_;
   Processor* ready_ = nullptr;            // set by the action that just ran
   Worker::Suspended* charged_ = nullptr;  // likewise
   bool (*finished_)(void*) = nullptr;

@@ -1,11 +1,13 @@
 #include "stretto/core/task.h"
 
 #include "stretto/base/arena.h"
+#include "stretto/core/engine.h"
 #include "stretto/core/node.h"
 
 namespace stretto::detail {
 
 bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
+  const BetweenSlices pause(record_.node.engine());
   Cause cause;
   record_.node.linger(record_.processor, event_);
   if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) {

@@ -27,11 +27,13 @@ void TaskRecord::start(Runnable* runnable, Worker& worker) noexcept {
   try {
     worker.engine().before_task(worker);
     worker.set_task(&record);
+    worker.engine().begin_slice();
     record.behaviour.begin(record);
     if (record.is_coroutine) done = record.run_coroutines();
   } catch (...) {
     failure = cause_of_current_exception("a task");
   }
+  if (done) worker.engine().end_slice();
   worker.set_task(nullptr);
   if (done) record.finish(failure);
 }
@@ -41,12 +43,14 @@ void TaskRecord::go_on(Runnable* runnable, Worker& worker) noexcept {
   Cause failure;
   bool done = true;
   worker.set_task(&record);
+  worker.engine().begin_slice();
   record.next_resume = std::exchange(record.suspended, nullptr);
   try {
     done = record.run_coroutines();
   } catch (...) {
     failure = cause_of_current_exception("a coroutine");
   }
+  if (done) worker.engine().end_slice();
   worker.set_task(nullptr);
   if (done) record.finish(failure);
 }

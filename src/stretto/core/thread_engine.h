@@ -45,6 +45,8 @@ class ThreadEngine final : public Engine {
   Processor* next(Worker& worker) override;
   void linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void before_task(Worker&) override {}
+  void begin_slice() noexcept override {}
+  void end_slice() noexcept override {}
   double now() const noexcept override;
   void charge(Worker&, double) override {}
   bool simulated() const noexcept override { return false; }

@@ -39,6 +39,11 @@ KillFault parse_kill(std::string_view text) {
   return fault;
 }
 
+std::string parse_file_name(std::string_view text, std::string_view name) {
+  if (!text.empty()) return std::string(text);
+  throw Error(ErrorCode::bad_input, std::string(name) + "= names no file; write " + std::string(name) + "=FILE");
+}
+
 bool parse_switch(std::string_view text, std::string_view name) {
   if (text == "on") return true;
   if (text == "off") return false;
@@ -74,6 +79,10 @@ std::span<const Option> sim_options() {
        [](Spec& s, std::string_view v) { s.sim.delay_probability = parse_probability(v, "delay_probability"); }},
       {"task", "cost of launching a task (0)",
        [](Spec& s, std::string_view v) { s.sim.task = parse_duration(v, "task"); }},
+      {"record", "file that is to hold how long each slice of a task ran, measured; tasks then take that time",
+       [](Spec& s, std::string_view v) { s.sim.record = parse_file_name(v, "record"); }},
+      {"replay", "file that record has written: tasks take the times in it",
+       [](Spec& s, std::string_view v) { s.sim.replay = parse_file_name(v, "replay"); }},
       {"detection", "from a node's death until its peers know (20us)",
        [](Spec& s, std::string_view v) { s.sim.detection = parse_duration(v, "detection"); }},
       {"kill", "NODE@TIME or NODE#MESSAGE: a node that dies; may be repeated",
@@ -114,6 +123,20 @@ std::uint32_t read_nodes(std::string_view& rest) {
   return nodes;
 }
 
+// What no option can see alone.
+void check(const SimOptions& sim) {
+  for (const KillFault& fault : sim.kills) {
+    if (fault.node >= sim.nodes) {
+      throw Error(ErrorCode::bad_input, "kill names node " + std::to_string(fault.node) + " of a job of " +
+                                            std::to_string(sim.nodes) + " nodes");
+    }
+  }
+  if (!sim.record.empty() && !sim.replay.empty()) {
+    throw Error(ErrorCode::bad_input, "record=" + sim.record + " and replay=" + sim.replay +
+                                          " exclude each other: durations are measured or replayed; leave one out");
+  }
+}
+
 }  // namespace
 
 Spec parse_spec(std::string_view text) {
@@ -128,12 +151,7 @@ Spec parse_spec(std::string_view text) {
     spec.kind = Spec::Kind::sim;
     spec.sim.nodes = read_nodes(rest);
     read_options(spec, rest, sim_options(), kind);
-    for (const KillFault& fault : spec.sim.kills) {
-      if (fault.node >= spec.sim.nodes) {
-        throw Error(ErrorCode::bad_input, "kill names node " + std::to_string(fault.node) + " of a job of " +
-                                              std::to_string(spec.sim.nodes) + " nodes");
-      }
-    }
+    check(spec.sim);
   } else if (kind == "cluster" && rest.empty()) {
     spec.kind = Spec::Kind::cluster;
   } else {

@@ -17,7 +17,8 @@ struct Spec {
   SimOptions sim;
 };
 
-/// Reads `local:8`, `local:8,peer_pointer=off`, `sim:512,latency=1.5us,bandwidth=5GB/s,seed=7,...` or `cluster`.
+/// Reads `local:8`, `local:8,peer_pointer=off`, `sim:512,latency=1.5us,bandwidth=5GB/s,seed=7,...` or `cluster`. What
+/// `sim` takes is in sim_options_help().
 /// Throws Error(bad_input) for what it does not understand, naming the nearest option.
 Spec parse_spec(std::string_view text);
 

@@ -32,7 +32,7 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   const SimOptions sim =
       parse_spec(
           "sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,overhead=300ns,gap=50ns,jitter=2us,reorder=0.25,"
-          "delay=1ms,delay_probability=0.5,task=4us,detection=30us,kill=3@1.5ms,kill=4#17")
+          "delay=1ms,delay_probability=0.5,task=4us,detection=30us,kill=3@1.5ms,kill=4#17,record=a=b.txt")
           .sim;
   EXPECT_EQ(sim.nodes, 16U);
   EXPECT_EQ(sim.seed, 7U);
@@ -52,12 +52,15 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   EXPECT_EQ(sim.kills[1].node, 4U);
   EXPECT_EQ(sim.kills[1].message, 17U);
   EXPECT_LT(sim.kills[1].seconds, 0);
+  EXPECT_EQ(sim.record, "a=b.txt");
+  EXPECT_EQ(sim.replay, "");
+  EXPECT_EQ(parse_spec("sim:2,replay=folder/run 1").sim.replay, "folder/run 1");
 }
 
 TEST(Spec, HelpNamesEveryOption) {
   const std::string help = sim_options_help();
   for (const char* const name : {"seed", "latency", "overhead", "gap", "bandwidth", "jitter", "reorder", "delay",
-                                 "delay_probability", "task", "detection", "kill"}) {
+                                 "delay_probability", "task", "record", "replay", "detection", "kill"}) {
     EXPECT_NE(help.find(std::string(name) + ": "), std::string::npos) << name;
   }
 }
@@ -69,6 +72,10 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on or off"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,record=").find("write record=FILE"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,replay=").find("write replay=FILE"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,recrod=a").find("did you mean record=...?"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,replay=b,record=a").find("record=a and replay=b exclude each other"), std::string::npos);
   for (const char* const text : {"",
                                  ":",
                                  "local:",
@@ -94,6 +101,8 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
                                  "cluster:4",
                                  "cluster,x=1",
                                  "sim:4,peer_pointer=on",
+                                 "sim:4,replay",
+                                 "local:4,record=a",
                                  "local:4,seed=1",
                                  "sim:70000"}) {
     EXPECT_NE(refusal(text), "accepted") << text;

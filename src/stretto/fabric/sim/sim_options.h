@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "stretto/base/ids.h"
@@ -29,6 +30,8 @@ struct SimOptions {
   double delay_probability = 0;      ///< probability of a fault that delays a message by `delay`
   double delay = 0;
   double task = 0;           ///< cost of launching a task
+  std::string record;        ///< file for the measured durations of task slices; empty: tasks take what they charge
+  std::string replay;        ///< file to take them from instead; at most one of the two
   double detection = 20e-6;  ///< from a node's death until its peers know
   std::vector<KillFault> kills;
   std::size_t segment_bytes = std::size_t{1} << 30U;
