@@ -61,6 +61,13 @@ TEST(VerifyCommand, LeavesOutSizesThatDoNotFitTheBlocks) {
   expect_error("verify direct_allreduce --nodes 5-9 --blocks 4", "direct_allreduce: blocks must be 5, not 4");
 }
 
+TEST(VerifyCommand, TriesContributorsAndReceivers) {
+  const nlohmann::json all = json_of_output("verify scattered_general_reduce --nodes 3 --roots all --json");
+  EXPECT_EQ(all.at("algorithms").at(0).at("shapes"), 2 * (2 + 3 + 3)) << "1, 2 or 3 contribute";
+  const nlohmann::json some = json_of_output("verify aspen_general_reduce --nodes 8 --json");
+  EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 3 + 3 + 2 + 2) << "8, 4, 2 or 1 contribute";
+}
+
 TEST(VerifyCommand, RefusesBadArguments) {
   expect_error("verify nonsense", "no algorithm called 'nonsense'");
   for (const char* const sizes : {"0", "5-", "-5", "9-3", "1,,2", "x", "1-1025"}) {
@@ -93,6 +100,17 @@ TEST(SimulateCommand, TakesBytesOfTheVectorOrOfEachBlock) {
   EXPECT_EQ(block.at("bytes_sent"), 4 * 3 * 1024);
   EXPECT_NE(output_of("simulate linear_gather -n 4 -b 8").find("gather of 4 ranks to rank 0, 8 B a block"),
             std::string::npos);
+}
+
+TEST(SimulateCommand, TakesContributorsAndReceivers) {
+  const nlohmann::json object =
+      json_of_output("simulate aspen_general_reduce --nodes 11 --contributors 8 --inner-receivers 2 --json");
+  EXPECT_EQ(object.at("contributors"), 8);
+  EXPECT_EQ(object.at("inner_receivers"), 2);
+  EXPECT_EQ(object.at("messages"), 4 + 4 + 3 + 3);
+  expect_error("simulate aspen_general_reduce --nodes 4 --contributors 5",
+               "contributors must be from 1 to the size, 4");
+  expect_error("simulate recursive_doubling --nodes 4 --contributors 2", "only a general_reduce says who contributes");
 }
 
 TEST(SimulateCommand, RefusesBadArguments) {

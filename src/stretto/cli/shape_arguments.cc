@@ -17,6 +17,11 @@ void ShapeArguments::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
   command.add_flag("--ordered", ordered, "The operator does not commute: keep its terms in rank order");
+  command.add_option("--contributors", contributors,
+                     "Of a general_reduce: how many nodes, the first ones, contribute; default: all");
+  command.add_option("--inner-receivers", inner_receivers,
+                     "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
+                     "not contribute; default: all");
 }
 
 const schedule::Algorithm& ShapeArguments::chosen() const { return schedule::find_algorithm(algorithm); }
@@ -26,6 +31,16 @@ schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
                         .size = static_cast<schedule::Rank>(parse_count(nodes, "--nodes", 1, most_nodes)),
                         .root = static_cast<schedule::Rank>(parse_count(root, "--root", 0, most_nodes - 1)),
                         .commutative = !ordered};
+  if (shape.operation == schedule::Operation::general_reduce) shape.contributors = shape.inner_receivers = shape.size;
+  if (!contributors.empty()) {
+    shape.contributors =
+        static_cast<schedule::Rank>(parse_count(contributors, "--contributors", 1, schedule::max_size));
+    shape.inner_receivers = shape.contributors;
+  }
+  if (!inner_receivers.empty()) {
+    shape.inner_receivers =
+        static_cast<schedule::Rank>(parse_count(inner_receivers, "--inner-receivers", 0, schedule::max_size));
+  }
   shape = blocks.empty() ? chosen().with_segments(shape) : with_blocks(shape, blocks);
   chosen().require(shape);
   return shape;
@@ -38,13 +53,18 @@ schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks) {
 }
 
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape) {
-  return {{"algorithm", algorithm.name()},
-          {"operation", schedule::name_of(shape.operation)},
-          {"source", algorithm.source()},
-          {"nodes", shape.size},
-          {"root", shape.root},
-          {"blocks", shape.blocks},
-          {"commutative", shape.commutative}};
+  nlohmann::ordered_json object{{"algorithm", algorithm.name()},
+                                {"operation", schedule::name_of(shape.operation)},
+                                {"source", algorithm.source()},
+                                {"nodes", shape.size},
+                                {"root", shape.root},
+                                {"blocks", shape.blocks},
+                                {"commutative", shape.commutative}};
+  if (shape.operation == schedule::Operation::general_reduce) {
+    object["contributors"] = shape.contributors;
+    object["inner_receivers"] = shape.inner_receivers;
+  }
+  return object;
 }
 
 std::string list_of_algorithms() {

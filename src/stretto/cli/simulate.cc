@@ -101,7 +101,8 @@ void add_simulate_command(CLI::App& app) {
       "messages, G the bandwidth (or the time of a byte), R the speed of reductions. Examples:\n"
       "  stretto simulate recursive_doubling --nodes 131072 --bytes 8\n"
       "  stretto simulate ring_allgather --nodes 64 --bytes 1MiB --network ethernet_10g\n"
-      "  stretto simulate direct_allreduce --nodes 16 --bytes 1MiB\n"
+      "  stretto simulate ring_allreduce --nodes 16 --bytes 8MiB --blocks 128\n"
+      "  stretto simulate aspen_general_reduce --nodes 11 --contributors 8 --inner-receivers 2\n"
       "  stretto simulate binomial_reduce --nodes 1000 --bytes 4KiB --network 2us,0.4us,0.4us,12GB/s --json");
   command->callback([arguments] { run_simulate(*arguments); });
 }

@@ -60,14 +60,31 @@ struct Outcome {
   std::optional<schedule::Violation> violation;
 };
 
+/// Who contributes to and who receives of a general_reduce: all choices there are, or some from all to few of each.
+std::vector<Shape> with_roles(const Shape& shape, bool all) {
+  if (shape.operation != schedule::Operation::general_reduce) return {shape};
+  std::vector<Shape> shapes;
+  for (Rank contributors = shape.size; contributors > 0; contributors = all ? contributors - 1 : contributors / 2) {
+    for (Rank inner = contributors + 1; inner > 0; inner = all ? inner - 1 : inner / 2) {
+      shapes.push_back(shape);
+      shapes.back().contributors = contributors;
+      shapes.back().inner_receivers = inner - 1;
+    }
+  }
+  return shapes;
+}
+
 /// The shapes of `size` nodes that are asked for, whether the algorithm supports them or not.
 std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const VerifyArguments& arguments) {
+  const bool all = arguments.roots == "all";
   std::vector<Shape> shapes;
-  for (Rank root = 0; root < (arguments.roots == "all" && has_root(algorithm.operation()) ? size : 1); ++root) {
+  for (Rank root = 0; root < (all && has_root(algorithm.operation()) ? size : 1); ++root) {
     for (const bool commutative : {true, false}) {
-      const Shape uncut{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
-      shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
-                                                : with_blocks(uncut, arguments.blocks));
+      const Shape plain{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+      for (const Shape& uncut : with_roles(plain, all)) {
+        shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
+                                                  : with_blocks(uncut, arguments.blocks));
+      }
     }
   }
   return shapes;
@@ -113,7 +130,7 @@ void print_json(const std::vector<Outcome>& outcomes, bool all_right) {
 
 void print_text(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
-    std::cout << std::left << std::setw(30) << outcome.algorithm->name() << std::setw(11)
+    std::cout << std::left << std::setw(30) << outcome.algorithm->name() << std::setw(15)
               << schedule::name_of(outcome.algorithm->operation()) << std::right << std::setw(6) << outcome.shapes
               << (outcome.shapes == 1 ? " shape   " : " shapes  ") << (outcome.violation ? "WRONG" : "right") << '\n';
     if (outcome.violation)
@@ -149,7 +166,9 @@ void add_verify_command(CLI::App& app) {
   command->add_option("ALGORITHM", arguments->algorithm, "One of those listed below; default: all");
   command->add_option("-n,--nodes", arguments->nodes, "Group sizes up to " + std::to_string(most_nodes))
       ->capture_default_str();
-  command->add_option("--roots", arguments->roots, "Roots of operations that have one: first or all")
+  command
+      ->add_option("--roots", arguments->roots,
+                   "Roots, or of a general_reduce contributors and receivers: first (or a few), or all")
       ->capture_default_str();
   command->add_option("--blocks", arguments->blocks,
                       "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
@@ -161,6 +180,8 @@ void add_verify_command(CLI::App& app) {
                   "it, whatever the order of delivery. Exit status 1 if an algorithm is wrong. Examples:\n"
                   "  stretto verify\n"
                   "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
+                  "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
+                  "  stretto verify ring_allreduce --nodes 2-16 --blocks 32\n"
                   "  stretto verify recursive_doubling --nodes 1-64,100,1000 --json");
   command->callback([arguments] { run_verify(*arguments); });
 }

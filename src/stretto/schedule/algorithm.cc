@@ -18,6 +18,9 @@
 #include "stretto/schedule/algorithm/direct_reduce.h"
 #include "stretto/schedule/algorithm/direct_reduce_scatter.h"
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
+#include "stretto/schedule/algorithm/double_tree_broadcast.h"
+#include "stretto/schedule/algorithm/four_way_dissemination_barrier.h"
+#include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
 #include "stretto/schedule/algorithm/linear_allgather.h"
 #include "stretto/schedule/algorithm/linear_allreduce.h"
@@ -48,8 +51,10 @@ const DirectAllreduce direct_allreduce;
 const Rabenseifner rabenseifner;
 const RingAllreduce ring_allreduce;
 const BinomialBroadcast binomial_broadcast;
+const KnomialBroadcast knomial_broadcast;
 const LinearBroadcast linear_broadcast;
 const ChainBroadcast chain_broadcast;
+const DoubleTreeBroadcast double_tree_broadcast;
 const VanDeGeijnBroadcast van_de_geijn_broadcast;
 const BinomialReduce binomial_reduce;
 const LinearReduce linear_reduce;
@@ -74,6 +79,7 @@ const RecursiveDoublingExscan recursive_doubling_exscan;
 const AspenGeneralReduce aspen_general_reduce;
 const ScatteredGeneralReduce scattered_general_reduce;
 const DisseminationBarrier dissemination_barrier;
+const FourWayDisseminationBarrier four_way_dissemination_barrier;
 const LinearBarrier linear_barrier;
 
 constexpr auto registry = std::to_array<const Algorithm*>({
@@ -83,8 +89,10 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &rabenseifner,
     &ring_allreduce,
     &binomial_broadcast,
+    &knomial_broadcast,
     &linear_broadcast,
     &chain_broadcast,
+    &double_tree_broadcast,
     &van_de_geijn_broadcast,
     &binomial_reduce,
     &linear_reduce,
@@ -109,6 +117,7 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &aspen_general_reduce,
     &scattered_general_reduce,
     &dissemination_barrier,
+    &four_way_dissemination_barrier,
     &linear_barrier,
 });
 

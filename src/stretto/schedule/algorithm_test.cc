@@ -134,7 +134,10 @@ TEST(Algorithms, TakeAsManyRoundsAsTheirPapersSay) {
     ASSERT_EQ(rounds("recursive_doubling_allgather"), folded);
     ASSERT_EQ(rounds("binomial_broadcast"), ceil_log);
     ASSERT_EQ(rounds("binomial_reduce"), ceil_log);
+    ASSERT_EQ(rounds("knomial_broadcast"), (ceil_log + 1) / 2);
+    ASSERT_EQ(rounds("double_tree_broadcast"), static_cast<std::uint32_t>(std::bit_width(size - 1)));
     ASSERT_EQ(rounds("dissemination_barrier"), ceil_log);
+    ASSERT_EQ(rounds("four_way_dissemination_barrier"), (ceil_log + 1) / 2);
     ASSERT_EQ(rounds("ring_allgather"), size - 1);
     ASSERT_EQ(rounds("ring_allreduce"), 2 * (size - 1));
     ASSERT_EQ(rounds("rabenseifner"), folded + floor_log);
