@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,6 +19,8 @@ struct CollectiveCall {
   std::size_t element_bytes = 1;
   std::uint64_t type_digest = 0;
   schedule::Rank root = 0;
+  schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
+  schedule::Rank inner_receivers = 0;  ///< likewise
   Reduction reduction;
   /// Where in bytes the blocks of the ranks begin, and where the last one ends; empty where all are of one size. Of the
   /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
@@ -40,6 +43,7 @@ inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank si
     case Operation::reduce_scatter:
       return call.block_offsets.empty() ? call.output.size() * size : call.block_offsets.back();
     case Operation::all_to_all: return call.block_offsets.empty() ? call.input.size() : 0;
+    case Operation::general_reduce: return std::max(call.input.size(), call.output.size());
     default: return call.input.size();
   }
 }
@@ -50,6 +54,8 @@ inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size)
   shape.operation = call.operation;
   shape.size = size;
   shape.root = call.root;
+  shape.contributors = call.contributors;
+  shape.inner_receivers = call.inner_receivers;
   shape.commutative = call.reduction.commutative;
   return shape;
 }

@@ -33,6 +33,21 @@ void require_valid(const Group& group, const CollectiveCall& call, Rank me, Node
   }
 }
 
+// Input and output are apart, or in place.
+void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Rank me) {
+  const auto* const in = call.input.data();
+  const auto* const out = call.output.data();
+  if (call.input.empty() || call.output.empty() || in + call.input.size() <= out || out + call.output.size() <= in) {
+    return;
+  }
+  const bool in_place = schedule::may_be_in_place(shape.operation) &&
+                        in - out == Layout(call, shape).in_place_distance(shape, me);
+  if (in_place) return;
+  throw Error(ErrorCode::invalid_argument,
+              std::string(schedule::name_of(shape.operation)) + ": input and output overlap; pass buffers that are apart" +
+                  (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
+}
+
 Identity identity_of(const fabric::Message& message) {
   Identity identity;
   if (message.header.size() < sizeof identity) {
@@ -65,6 +80,7 @@ CollectiveService& CollectiveService::of(Node& node) { return *static_cast<Colle
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   require_valid(group, call, group.rank_of(node_.id()), node_.id(), node_.size());
   const Choice choice = choice_for(group, call, options.algorithm());
+  require_apart(call, choice.shape, group.rank_of(node_.id()));
   node_.events().check(options.precondition());
   const Event completion = node_.events().create();
   CollectiveOperation::launch(*this, group, std::move(call), options, choice, completion);
@@ -80,6 +96,9 @@ Choice CollectiveService::choice_for(const Group& group, const CollectiveCall& c
   const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
   const schedule::Shape cut = algorithm.with_segments(shape);
   algorithm.require(cut);
+  if (algorithm.needs_equal_blocks() && !call.block_offsets.empty()) {
+    throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
+  }
   return {&algorithm, cut};
 }
 

@@ -71,12 +71,17 @@ std::span<const T> input_of(const std::vector<T>& vector) {
 }
 
 // The chosen one (no name), and all that can do it.
-std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group) {
+std::vector<std::string_view> algorithms_for(const schedule::Shape& shape) {
   std::vector<std::string_view> names = {{}};
   for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
-    if (algorithm->supports({.operation = operation, .size = group.size()})) names.push_back(algorithm->name());
+    if (algorithm->operation() != shape.operation) continue;
+    if (algorithm->supports(algorithm->with_segments(shape))) names.push_back(algorithm->name());
   }
   return names;
+}
+std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group,
+                                             bool commutative = true, Rank root = 0) {
+  return algorithms_for({.operation = operation, .size = group.size(), .root = root, .commutative = commutative});
 }
 
 // Each of the following runs one operation on fresh buffers and compares.
@@ -97,57 +102,277 @@ Task<> check_allreduce(Node& node, Group group, std::size_t count, Op op, std::u
 }
 
 template <class T, class Op>
-Task<> check_reduce(Node& node, Group group, std::size_t count, Op op, Rank root, std::uint64_t salt) {
+Task<> check_reduce(Node& node, Group group, std::size_t count, Op op, Rank root, std::uint64_t salt,
+                    std::string_view algorithm = {}) {
   const std::vector<T> input = values<T>(count, salt, node.id());
   const bool is_root = group.rank_of(node.id()) == root;
   std::vector<T> output(is_root ? count : 0);
-  co_await reduce(node, group, input_of(input), std::span(output), op, root);
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  co_await reduce(node, group, input_of(input), std::span(output), op, root, options);
   const std::vector<T> expected = reduced<T>(group, count, salt, op);
   if (is_root) {
     EXPECT_TRUE(output == expected) << "reduce of " << count << " on " << group.size() << " to " << root;
   }
   EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
   std::vector<T> in_place = input;
-  co_await reduce(node, group, input_of(in_place), std::span(in_place), op, root);
+  co_await reduce(node, group, input_of(in_place), std::span(in_place), op, root, options);
   if (is_root) {
     EXPECT_TRUE(in_place == expected) << "in place: reduce of " << count << " to " << root;
   }
 }
 
 template <class T>
-Task<> check_broadcast(Node& node, Group group, std::size_t count, Rank root, std::uint64_t salt) {
+Task<> check_broadcast(Node& node, Group group, std::size_t count, Rank root, std::uint64_t salt,
+                       std::string_view algorithm = {}) {
   std::vector<T> data = values<T>(count, group.rank_of(node.id()) == root ? salt : salt + 1, node.id());
-  co_await broadcast(node, group, std::span(data), root);
+  co_await broadcast(node, group, std::span(data), root, CollectiveOptions().algorithm(algorithm));
   EXPECT_TRUE(data == values<T>(count, salt, group.node(root)))
-      << "broadcast of " << count << " on " << group.size() << " from " << root;
+      << "broadcast of " << count << " on " << group.size() << " from " << root << " by " << algorithm;
+}
+
+// Rank r's block has count + r % 3 elements where they are `uneven`.
+std::vector<std::size_t> block_counts(const Group& group, std::size_t count, bool uneven) {
+  std::vector<std::size_t> counts(group.size(), count);
+  for (Rank rank = 0; uneven && rank < group.size(); ++rank) counts[rank] += rank % 3;
+  return counts;
+}
+
+std::size_t begin_of(const std::vector<std::size_t>& counts, Rank rank) {
+  return std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0});
+}
+
+// What a gather of all gives.
+template <class T>
+std::vector<T> gathered(const Group& group, const std::vector<std::size_t>& counts, std::uint64_t salt) {
+  std::vector<T> result;
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const std::vector<T> part = values<T>(counts[rank], salt, group.node(rank));
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+// The buffers of an operation in which one of them has a block for each rank: apart, and in place.
+template <class T>
+struct Blocks {
+  std::vector<std::size_t> counts;
+  Rank me;
+  std::size_t all = begin_of(counts, static_cast<Rank>(counts.size()));
+  std::vector<T> apart = std::vector<T>(all);
+  std::vector<T> around = std::vector<T>(all);
+
+  std::span<T> mine_in(std::vector<T>& vector) const {
+    return std::span(vector).subspan(begin_of(counts, me), counts[me]);
+  }
+};
+
+template <class T>
+Task<> check_allgather(Node& node, Group group, std::size_t count, bool uneven, std::uint64_t salt,
+                       std::string_view algorithm = {}) {
+  Blocks<T> blocks{block_counts(group, count, uneven), group.rank_of(node.id())};
+  const std::vector<T> input = values<T>(blocks.counts[blocks.me], salt, node.id());
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  const std::span<T> mine = blocks.mine_in(blocks.around);
+  std::copy(input.begin(), input.end(), mine.begin());
+  if (uneven) {
+    co_await allgather(node, group, input_of(input), std::span(blocks.apart), std::span<const std::size_t>(blocks.counts),
+                       options);
+    co_await allgather(node, group, std::span<const T>(mine), std::span(blocks.around),
+                       std::span<const std::size_t>(blocks.counts), options);
+  } else {
+    co_await allgather(node, group, input_of(input), std::span(blocks.apart), options);
+    co_await allgather(node, group, std::span<const T>(mine), std::span(blocks.around), options);
+  }
+  const std::vector<T> expected = gathered<T>(group, blocks.counts, salt);
+  EXPECT_TRUE(blocks.apart == expected) << "allgather of " << count << " on " << group.size() << " by " << algorithm;
+  EXPECT_TRUE(blocks.around == expected) << "in place: allgather of " << count << " by " << algorithm;
 }
 
 template <class T>
-Task<> check_allgather(Node& node, Group group, std::size_t count, std::uint64_t salt,
-                       std::string_view algorithm = {}) {
-  const std::vector<T> input = values<T>(count, salt, node.id());
-  std::vector<T> output(count * group.size());
-  co_await allgather(node, group, input_of(input), std::span(output), CollectiveOptions().algorithm(algorithm));
-  const std::vector<T> expected = gathered<T>(group, count, salt);
-  EXPECT_TRUE(output == expected) << "allgather of " << count << " on " << group.size();
-  std::vector<T> in_place(output.size());
-  const auto mine = std::span(in_place).subspan(group.rank_of(node.id()) * count, count);
+Task<> check_gather(Node& node, Group group, std::size_t count, bool uneven, Rank root, std::uint64_t salt,
+                    std::string_view algorithm = {}) {
+  Blocks<T> blocks{block_counts(group, count, uneven), group.rank_of(node.id())};
+  const std::vector<T> input = values<T>(blocks.counts[blocks.me], salt, node.id());
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  const std::span<T> mine = blocks.mine_in(blocks.around);
   std::copy(input.begin(), input.end(), mine.begin());
-  co_await allgather(node, group, std::span<const T>(mine), std::span(in_place));
-  EXPECT_TRUE(in_place == expected) << "in place: allgather of " << count << " on " << group.size();
+  if (uneven) {
+    const std::span<const std::size_t> counts(blocks.counts);
+    co_await gather(node, group, input_of(input), std::span(blocks.apart), counts, root, options);
+    co_await gather(node, group, std::span<const T>(mine), std::span(blocks.around), counts, root, options);
+  } else {
+    co_await gather(node, group, input_of(input), std::span(blocks.apart), root, options);
+    co_await gather(node, group, std::span<const T>(mine), std::span(blocks.around), root, options);
+  }
+  if (blocks.me != root) co_return;
+  const std::vector<T> expected = gathered<T>(group, blocks.counts, salt);
+  EXPECT_TRUE(blocks.apart == expected) << "gather of " << count << " on " << group.size() << " by " << algorithm;
+  EXPECT_TRUE(blocks.around == expected) << "in place: gather of " << count << " by " << algorithm;
+}
+
+template <class T>
+Task<> check_scatter(Node& node, Group group, std::size_t count, bool uneven, Rank root, std::uint64_t salt,
+                     std::string_view algorithm = {}) {
+  Blocks<T> blocks{block_counts(group, count, uneven), group.rank_of(node.id())};
+  const std::vector<T> whole = gathered<T>(group, blocks.counts, salt);
+  const bool is_root = blocks.me == root;
+  std::vector<T> output(blocks.counts[blocks.me]);
+  std::vector<T> around = is_root ? whole : std::vector<T>(whole.size());
+  const std::span<T> mine = blocks.mine_in(around);
+  const std::span<const T> input = is_root ? std::span<const T>(whole) : std::span<const T>();
+  const std::span<const T> input_around = is_root ? std::span<const T>(around) : std::span<const T>();
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  if (uneven) {
+    const std::span<const std::size_t> counts(blocks.counts);
+    co_await scatter(node, group, input, std::span(output), counts, root, options);
+    co_await scatter(node, group, input_around, mine, counts, root, options);
+  } else {
+    co_await scatter(node, group, input, std::span(output), root, options);
+    co_await scatter(node, group, input_around, mine, root, options);
+  }
+  const std::vector<T> expected = values<T>(output.size(), salt, node.id());
+  EXPECT_TRUE(output == expected) << "scatter of " << count << " on " << group.size() << " by " << algorithm;
+  EXPECT_TRUE(std::equal(mine.begin(), mine.end(), expected.begin())) << "in place: scatter by " << algorithm;
+}
+
+template <class T, class Op>
+Task<> check_reduce_scatter(Node& node, Group group, std::size_t count, bool uneven, Op op, std::uint64_t salt,
+                            std::string_view algorithm = {}) {
+  Blocks<T> blocks{block_counts(group, count, uneven), group.rank_of(node.id())};
+  const std::vector<T> input = values<T>(blocks.all, salt, node.id());
+  blocks.around = input;
+  const std::span<T> mine = blocks.mine_in(blocks.around);
+  const std::span<const T> around(blocks.around);
+  std::vector<T> output(mine.size());
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  if (uneven) {
+    const std::span<const std::size_t> counts(blocks.counts);
+    co_await reduce_scatter(node, group, input_of(input), std::span(output), counts, op, options);
+    co_await reduce_scatter(node, group, around, mine, counts, op, options);
+  } else {
+    co_await reduce_scatter(node, group, input_of(input), std::span(output), op, options);
+    co_await reduce_scatter(node, group, around, mine, op, options);
+  }
+  std::vector<T> whole = reduced<T>(group, blocks.all, salt, op);
+  const std::span<T> expected = blocks.mine_in(whole);
+  EXPECT_TRUE(std::equal(output.begin(), output.end(), expected.begin()))
+      << "reduce_scatter of " << count << " on " << group.size() << " by " << algorithm;
+  EXPECT_TRUE(std::equal(mine.begin(), mine.end(), expected.begin())) << "in place: reduce_scatter by " << algorithm;
+}
+
+// Rank i gives count + (i + j) % 3 elements to rank j where they are `uneven`.
+Task<> check_all_to_all(Node& node, Group group, std::size_t count, bool uneven, std::uint64_t salt,
+                        std::string_view algorithm = {}) {
+  const Rank me = group.rank_of(node.id());
+  std::vector<std::size_t> counts(group.size(), count);
+  for (Rank rank = 0; uneven && rank < group.size(); ++rank) counts[rank] += (me + rank) % 3;
+  std::vector<std::uint64_t> input;
+  std::vector<std::uint64_t> expected;
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const auto to = values<std::uint64_t>(counts[rank], salt * 1000 + rank, node.id());
+    const auto from = values<std::uint64_t>(counts[rank], salt * 1000 + me, group.node(rank));
+    input.insert(input.end(), to.begin(), to.end());
+    expected.insert(expected.end(), from.begin(), from.end());
+  }
+  std::vector<std::uint64_t> output(expected.size());
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  if (uneven) {
+    const std::span<const std::size_t> sizes(counts);
+    co_await all_to_all(node, group, input_of(input), sizes, std::span(output), sizes, options);
+  } else {
+    co_await all_to_all(node, group, input_of(input), std::span(output), options);
+  }
+  EXPECT_TRUE(output == expected) << "all_to_all of " << count << " on " << group.size() << " by " << algorithm;
+}
+
+template <class T, class Op>
+Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint64_t salt,
+                   std::string_view algorithm = {}) {
+  const Rank me = group.rank_of(node.id());
+  const std::vector<T> input = values<T>(count, salt, node.id());
+  const std::vector<NodeId> up_to_me(group.nodes().begin(), group.nodes().begin() + me + 1);
+  const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+  const bool exclusive = !algorithm.empty() && schedule::find_algorithm(algorithm).operation() == schedule::Operation::exscan;
+  if (!exclusive) {
+    const std::vector<T> expected = reduced<T>(Group(up_to_me), count, salt, op);
+    std::vector<T> output(count);
+    co_await scan(node, group, input_of(input), std::span(output), op, options);
+    EXPECT_TRUE(output == expected) << "scan of " << count << " on " << group.size() << " by " << algorithm;
+    std::vector<T> in_place = input;
+    co_await scan(node, group, input_of(in_place), std::span(in_place), op, options);
+    EXPECT_TRUE(in_place == expected) << "in place: scan of " << count << " on " << group.size();
+  }
+  if (exclusive || algorithm.empty()) {
+    const std::vector<T> before(count, input.empty() ? T() : input.front());
+    const std::vector<T> expected =
+        me == 0 ? before : reduced<T>(Group(std::vector(up_to_me.begin(), up_to_me.end() - 1)), count, salt, op);
+    std::vector<T> output = before;
+    co_await exscan(node, group, input_of(input), std::span(output), op, options);
+    EXPECT_TRUE(output == expected) << "exscan of " << count << " on " << group.size() << " by " << algorithm;
+    std::vector<T> in_place = input;
+    co_await exscan(node, group, input_of(in_place), std::span(in_place), op, options);
+    EXPECT_TRUE(in_place == (me == 0 ? input : expected)) << "in place: exscan on " << group.size();
+  }
+}
+
+Task<> check_reductions(Node& node, Group group, std::size_t count, std::uint64_t salt) {
+  using schedule::Operation;
+  for (const bool commutes : {true, false}) {
+    for (const std::string_view algorithm : algorithms_for(Operation::allreduce, group, commutes)) {
+      if (commutes) co_await check_allreduce<std::uint64_t>(node, group, count, sum, salt, algorithm);
+      if (!commutes) co_await check_allreduce<Affine>(node, group, count, Compose(), salt + 1, algorithm);
+    }
+    for (const std::string_view algorithm : algorithms_for(Operation::reduce_scatter, group, commutes)) {
+      if (commutes) co_await check_reduce_scatter<std::uint32_t>(node, group, count, true, sum, salt, algorithm);
+      if (!commutes) co_await check_reduce_scatter<Affine>(node, group, count, false, Compose(), salt, algorithm);
+    }
+    for (const Operation operation : {Operation::scan, Operation::exscan}) {
+      for (const std::string_view algorithm : algorithms_for(operation, group, commutes)) {
+        if (commutes) co_await check_scans<std::uint64_t>(node, group, count, sum, salt, algorithm);
+        if (!commutes) co_await check_scans<Affine>(node, group, count, Compose(), salt, algorithm);
+      }
+    }
+  }
+}
+
+Task<> check_movement(Node& node, Group group, std::size_t count, std::uint64_t salt) {
+  using schedule::Operation;
+  for (const bool uneven : {false, true}) {
+    for (const std::string_view algorithm : algorithms_for(Operation::allgather, group)) {
+      co_await check_allgather<std::uint32_t>(node, group, count, uneven, salt, algorithm);
+    }
+    for (const std::string_view algorithm : algorithms_for(Operation::all_to_all, group)) {
+      if (uneven && !algorithm.empty() && schedule::find_algorithm(algorithm).needs_equal_blocks()) continue;
+      co_await check_all_to_all(node, group, count, uneven, salt, algorithm);
+    }
+  }
+}
+
+Task<> check_rooted(Node& node, Group group, std::size_t count, Rank root, std::uint64_t salt) {
+  using schedule::Operation;
+  for (const bool commutes : {true, false}) {
+    for (const std::string_view algorithm : algorithms_for(Operation::reduce, group, commutes, root)) {
+      if (commutes) co_await check_reduce<std::uint64_t>(node, group, count, sum, root, salt, algorithm);
+      if (!commutes) co_await check_reduce<Affine>(node, group, count, Compose(), root, salt, algorithm);
+    }
+  }
+  for (const std::string_view algorithm : algorithms_for(Operation::broadcast, group, true, root)) {
+    co_await check_broadcast<std::uint16_t>(node, group, count, root, salt + 5, algorithm);
+  }
+  for (const bool uneven : {false, true}) {
+    for (const std::string_view algorithm : algorithms_for(Operation::gather, group, true, root)) {
+      co_await check_gather<std::uint16_t>(node, group, count, uneven, root, salt, algorithm);
+    }
+    for (const std::string_view algorithm : algorithms_for(Operation::scatter, group, true, root)) {
+      co_await check_scatter<std::uint16_t>(node, group, count, uneven, root, salt, algorithm);
+    }
+  }
 }
 
 Task<> check_everything(Node& node, Group group, std::size_t count, Rank roots, std::uint64_t salt) {
-  for (const std::string_view algorithm : algorithms_for(schedule::Operation::allreduce, group)) {
-    co_await check_allreduce<std::uint64_t>(node, group, count, sum, salt, algorithm);
-    co_await check_allreduce<Affine>(node, group, count, Compose(), salt + 1, algorithm);
-  }
-  co_await check_allgather<std::uint32_t>(node, group, count, salt + 2);
-  for (Rank root = 0; root < roots; ++root) {
-    co_await check_reduce<std::uint64_t>(node, group, count, sum, root, salt + 3);
-    co_await check_reduce<Affine>(node, group, count, Compose(), root, salt + 4);
-    co_await check_broadcast<std::uint16_t>(node, group, count, root, salt + 5);
-  }
+  co_await check_reductions(node, group, count, salt);
+  co_await check_movement(node, group, count, salt + 10);
+  for (Rank root = 0; root < roots; ++root) co_await check_rooted(node, group, count, root, salt + 20);
   for (const std::string_view algorithm : algorithms_for(schedule::Operation::barrier, group)) {
     co_await barrier(node, group, CollectiveOptions().algorithm(algorithm));
   }
@@ -181,19 +406,9 @@ TEST_P(CollectiveTest, EveryOperationAtSizesAroundTheLimits) {
         co_await check_allreduce<std::uint8_t>(node, all, bytes, sum, bytes);
         co_await check_reduce<std::uint8_t>(node, all, bytes, maximum, root, bytes + 1);
         co_await check_broadcast<std::uint8_t>(node, all, bytes, root, bytes + 2);
-        co_await check_allgather<std::uint8_t>(node, all, bytes, bytes + 3);
         co_await check_allreduce<Affine>(node, all, bytes / sizeof(Affine), Compose(), bytes + 4);
-      }
-    });
-  }
-}
-
-TEST_P(CollectiveTest, BothAllgathersGather) {
-  for (const std::uint32_t nodes : {1U, 2U, 5U, 8U, 11U}) {
-    run(nodes, [](Node& node) -> Task<> {
-      for (const std::size_t count : {1U, 300U, 3000U}) {
-        co_await check_allgather<std::uint32_t>(node, Group::all(node), count, count, "ring_allgather");
-        co_await check_allgather<std::uint32_t>(node, Group::all(node), count, count, "recursive_doubling_allgather");
+        co_await check_movement(node, all, bytes / sizeof(std::uint64_t), bytes + 5);
+        if (bytes <= 65'537U || nodes == 3) co_await check_everything(node, all, bytes / sizeof(Affine), 1, bytes + 6);
       }
     });
   }

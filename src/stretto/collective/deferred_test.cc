@@ -285,9 +285,9 @@ TEST_P(DeferredTest, AFullSegmentPoisonsEveryMemberByName) {
     if (node.id() == 1) most = segment.allocate((std::size_t{4} << 20U) - 65536);
     std::vector<std::uint8_t> data(std::size_t{1} << 20U, 1);
     // One that needs scratch, also where memory is shared.
-    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+    const CollectiveOptions with_scratch = CollectiveOptions().algorithm("recursive_doubling");
     const std::string said =
-        co_await outcome(allreduce(node, all, std::span<const std::uint8_t>(data), std::span(data), sum, options));
+        co_await outcome(allreduce(node, all, std::span<const std::uint8_t>(data), std::span(data), sum, with_scratch));
     EXPECT_EQ(said.rfind("out_of_resources: the segment", 0), 0U) << said;
     if (node.id() == 1) segment.release(most);
   });

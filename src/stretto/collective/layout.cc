@@ -79,6 +79,12 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
   scratch_stride_ = round_up(vector_bytes_);
 }
 
+std::ptrdiff_t Layout::in_place_distance(const schedule::Shape& shape, schedule::Rank me) const noexcept {
+  const std::int64_t blocks = schedule::in_place_offset(shape, me);
+  if (blocks >= 0) return static_cast<std::ptrdiff_t>(output_table_.offset(static_cast<std::uint32_t>(blocks)));
+  return -static_cast<std::ptrdiff_t>(input_table_.offset(static_cast<std::uint32_t>(-blocks)));
+}
+
 std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
   if (one_block_) return slots * scratch_stride_;
   return std::size_t{slots / scratch_period_} * scratch_stride_ + scratch_table_.offset(slots % scratch_period_);

@@ -51,6 +51,9 @@ class Layout {
     return part_of_scratch(blocks);
   }
 
+  /// By how many bytes the input begins after the output when the two are in place.
+  std::ptrdiff_t in_place_distance(const schedule::Shape& shape, schedule::Rank me) const noexcept;
+
   /// Bytes of the scratch slots from the first one on.
   std::size_t scratch_bytes(std::uint32_t slots) const noexcept;
   /// `memory` is what lies `begin` bytes into scratch; what is before it is not used.

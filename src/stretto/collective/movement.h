@@ -1,0 +1,124 @@
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "stretto/collective/collective_options.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/group.h"
+#include "stretto/collective/make_call.h"
+
+/// Collective operations that move data; collective.h says what holds for all of them.
+///
+/// Where each rank has a block of its own, blocks are of one size, or as long as `counts` says: elements by rank, the
+/// same list at all members. A member whose block is empty takes part like any other.
+namespace stretto {
+
+/// Copies `data` of the member of rank `root` to the others' `data`, of the same size.
+template <Element T>
+Event broadcast(Node& node, const Group& group, std::span<T> data, Rank root = 0,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::broadcast, data, data);
+  call.root = root;
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// output = input of rank 0, input of rank 1, ...: output.size() == group.size() * input.size().
+template <Element T>
+Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_size("allgather", "output", output.size(), input.size() * group.size());
+  return CollectiveService::of(node).start(
+      group, detail::make_call<T>(schedule::Operation::allgather, input, output), options);
+}
+
+/// The same with blocks of `counts`: output.size() is their sum.
+template <Element T>
+Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+                std::span<const std::size_t> counts, const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::allgather, input, output);
+  call.block_offsets = detail::block_offsets("allgather", counts, group.size(), sizeof(T));
+  detail::require_blocks("allgather", "input", call, group.rank_of(node.id()), call.input.size());
+  detail::require_size("allgather", "output", output.size(), call.block_offsets.back() / sizeof(T));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// The same at rank `root` only; others may pass an empty output.
+template <Element T>
+Event gather(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  const bool receives = group.rank_of(node.id()) == root;
+  if (receives) detail::require_size("gather", "output", output.size(), input.size() * group.size());
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
+  call.root = root;
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// The same with blocks of `counts`.
+template <Element T>
+Event gather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+             std::span<const std::size_t> counts, Rank root = 0,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  const bool receives = group.rank_of(node.id()) == root;
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
+  call.root = root;
+  call.block_offsets = detail::block_offsets("gather", counts, group.size(), sizeof(T));
+  detail::require_blocks("gather", "input", call, group.rank_of(node.id()), call.input.size());
+  if (receives) detail::require_size("gather", "output", output.size(), call.block_offsets.back() / sizeof(T));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// Rank r gets the r-th part of the input of rank `root`: there input.size() == group.size() * output.size(); others
+/// may pass an empty input.
+template <Element T>
+Event scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
+              const CollectiveOptions& options = CollectiveOptions()) {
+  const bool gives = group.rank_of(node.id()) == root;
+  if (gives) detail::require_size("scatter", "input", input.size(), output.size() * group.size());
+  CollectiveCall call =
+      detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
+  call.root = root;
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// The same with blocks of `counts`.
+template <Element T>
+Event scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+              std::span<const std::size_t> counts, Rank root = 0,
+              const CollectiveOptions& options = CollectiveOptions()) {
+  const bool gives = group.rank_of(node.id()) == root;
+  CollectiveCall call =
+      detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
+  call.root = root;
+  call.block_offsets = detail::block_offsets("scatter", counts, group.size(), sizeof(T));
+  detail::require_blocks("scatter", "output", call, group.rank_of(node.id()), call.output.size());
+  if (gives) detail::require_size("scatter", "input", input.size(), call.block_offsets.back() / sizeof(T));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// The j-th part of rank i's input becomes the i-th part of rank j's output. Both have group.size() parts of one size;
+/// they may not overlap.
+template <Element T>
+Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+                 const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_multiple("all_to_all", "input", input.size(), group.size());
+  detail::require_size("all_to_all", "output", output.size(), input.size());
+  return CollectiveService::of(node).start(
+      group, detail::make_call<T>(schedule::Operation::all_to_all, input, output), options);
+}
+
+/// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i] from
+/// rank i, which gives it as many.
+template <Element T>
+Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<const std::size_t> input_counts,
+                 std::span<T> output, std::span<const std::size_t> output_counts,
+                 const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::all_to_all, input, output);
+  call.block_offsets = detail::block_offsets("all_to_all", input_counts, group.size(), sizeof(T));
+  call.output_offsets = detail::block_offsets("all_to_all", output_counts, group.size(), sizeof(T));
+  detail::require_size("all_to_all", "input", input.size(), call.block_offsets.back() / sizeof(T));
+  detail::require_size("all_to_all", "output", output.size(), call.output_offsets.back() / sizeof(T));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+}  // namespace stretto

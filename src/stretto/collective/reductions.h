@@ -1,0 +1,148 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "stretto/base/error.h"
+#include "stretto/collective/collective_options.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/group.h"
+#include "stretto/collective/make_call.h"
+#include "stretto/collective/reduce_groups.h"
+#include "stretto/core/future.h"
+#include "stretto/core/node.h"
+
+/// Collective operations that combine data; collective.h says what holds for all of them.
+///
+/// x0 (+) x1 (+) ... is the operator applied to the inputs of rank 0, rank 1, ...; how it is bracketed is not said.
+namespace stretto {
+
+/// output[i] = input[i] of rank 0 (+) input[i] of rank 1 (+) ..., at rank `root`; others may pass an empty output.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event reduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op, Rank root = 0,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  if (group.rank_of(node.id()) == root) detail::require_size("reduce", "output", output.size(), input.size());
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce, input, output, op);
+  call.root = root;
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants. A
+/// member passes input if it participates and output if it receives, and may leave the other one empty.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event reduce(Node& node, const ReduceGroups& groups, std::span<const T> input, std::span<T> output, const Op& op,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  const bool gives = groups.participates(node.id());
+  const bool gets = groups.receives(node.id());
+  if (gives && gets) detail::require_size("reduce", "output", output.size(), input.size());
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::general_reduce,
+                                             gives ? input : std::span<const T>(), gets ? output : std::span<T>(), op);
+  call.contributors = groups.participants();
+  call.inner_receivers = groups.inner_receivers();
+  groups.require_order(call.reduction.commutative);
+  return CollectiveService::of(node).start(groups.members(), std::move(call), options);
+}
+
+/// The same as a reduce, at every member. All get the same bits.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event allreduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_size("allreduce", "output", output.size(), input.size());
+  return CollectiveService::of(node).start(
+      group, detail::make_call<T>(schedule::Operation::allreduce, input, output, op), options);
+}
+
+/// The same, where this node contributes several inputs (its shards), which are combined in their order first.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event allreduce(Node& node, const Group& group, std::span<const std::span<const T>> shards, std::span<T> output,
+                const Op& op, const CollectiveOptions& options = CollectiveOptions()) {
+  if (shards.empty()) throw Error(ErrorCode::invalid_argument, "allreduce: a node contributes at least one shard");
+  for (const std::span<const T> shard : shards) {
+    detail::require_size("allreduce", "shard", shard.size(), output.size());
+  }
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::allreduce, shards.front(), output, op);
+  for (const std::span<const T> shard : shards.subspan(1)) call.shards.push_back(std::as_bytes(shard));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+namespace detail {
+
+// Of one value, which lives in the future.
+template <Element T, class Op>
+Future<T> of_value(Node& node, const Group& group, schedule::Operation operation, const T& value, const Op& op,
+                   const CollectiveOptions& options) {
+  auto state = std::make_shared<typename Future<T>::State>();
+  state->value = value;
+  const std::span<T> place(&*state->value, 1);
+  CollectiveCall call = make_call<T>(operation, place, place, op);
+  call.keep_alive = state;
+  return {CollectiveService::of(node).start(group, std::move(call), options), state};
+}
+
+}  // namespace detail
+
+/// All-reduce of one value.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Future<T> allreduce(Node& node, const Group& group, const T& value, const Op& op,
+                    const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::of_value(node, group, schedule::Operation::allreduce, value, op, options);
+}
+
+/// Rank r gets the r-th part of what an all-reduce gives: input.size() == group.size() * output.size().
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+                     const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_size("reduce_scatter", "input", input.size(), output.size() * group.size());
+  return CollectiveService::of(node).start(
+      group, detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op), options);
+}
+
+/// The same with parts of any size: `counts` has the elements by rank, the same list at all members.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+                     std::span<const std::size_t> counts, const Op& op,
+                     const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op);
+  call.block_offsets = detail::block_offsets("reduce_scatter", counts, group.size(), sizeof(T));
+  detail::require_blocks("reduce_scatter", "output", call, group.rank_of(node.id()), call.output.size());
+  detail::require_size("reduce_scatter", "input", input.size(), call.block_offsets.back() / sizeof(T));
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
+/// output[i] = input[i] of rank 0 (+) ... (+) input[i] of this rank.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event scan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+           const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_size("scan", "output", output.size(), input.size());
+  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::scan, input, output, op),
+                                           options);
+}
+
+/// Scan of one value.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
+               const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::of_value(node, group, schedule::Operation::scan, value, op, options);
+}
+
+/// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+Event exscan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  detail::require_size("exscan", "output", output.size(), input.size());
+  return CollectiveService::of(node).start(
+      group, detail::make_call<T>(schedule::Operation::exscan, input, output, op), options);
+}
+
+}  // namespace stretto
