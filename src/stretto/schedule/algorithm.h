@@ -43,7 +43,8 @@ struct Blocking {
 ///
 /// Stateless; any thread may call it. The rules that verify() checks: a message is received in the round in which it
 /// is sent, and in a round a rank's sends come before its receives (what arrives in a round leaves in a later one).
-/// Input is never written; only receivers write output; input and output may be the same memory.
+/// Input is never written; only receivers write output; input and output may be the same memory (may_be_in_place).
+/// Blocks keep their index (see BlockRef).
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
@@ -54,29 +55,29 @@ class Algorithm {
   virtual std::string_view source() const noexcept = 0;
   virtual Operation operation() const noexcept = 0;
 
-  /// Why the algorithm cannot serve `shape`; empty if it can. The functions below REQUIRE that it can.
-  std::string refusal(const Shape& shape) const;
-  bool supports(const Shape& shape) const { return refusal(shape).empty(); }
-  /// Throws Error(invalid_argument) with the reason if the algorithm cannot serve `shape`.
-  void require(const Shape& shape) const;
-
-  /// How the algorithm cuts a vector. It does not look at shape.blocks. By default it moves the vector whole.
+  /// How the algorithm cuts the vector of `shape`, whatever shape.blocks is. By default it moves the vector whole.
   virtual Blocking blocking(const Shape& shape) const;
-  /// `shape` with the blocks that the algorithm makes of so many segments. REQUIRES: from 1 to
-  /// blocking(shape).most_segments.
+  /// `shape` with the blocks that the algorithm makes of so many segments.
+  /// REQUIRES: 0 < segments <= blocking(shape).most_segments.
   Shape with_segments(Shape shape, std::uint32_t segments = 1) const;
   /// Whether it refuses operators that do not commute. By default it keeps rank order.
   virtual bool needs_commutative() const noexcept { return false; }
   /// Whether blocks change places, so that all of them must be equally long.
   virtual bool needs_equal_blocks() const noexcept { return false; }
 
+  /// Why the algorithm cannot serve `shape`; empty if it can. The functions below REQUIRE that it can.
+  std::string refusal(const Shape& shape) const;
+  bool supports(const Shape& shape) const { return refusal(shape).empty(); }
+  /// Throws Error(invalid_argument) with the reason if the algorithm cannot serve `shape`.
+  void require(const Shape& shape) const;
+
   virtual std::uint32_t rounds(const Shape& shape) const = 0;
   /// REQUIRES: me < shape.size, round < rounds(shape).
   virtual void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const = 0;
   /// Scratch slots that `me` needs.
   virtual std::uint32_t scratch_blocks(const Shape& shape, Rank me) const = 0;
-  /// Whether rank r does in each round what rank 0 does, with all peers moved on by r (mod size): then one clock
-  /// tells the time of all ranks on a uniform network.
+  /// Whether rank r does in each round what rank 0 does, with all peers, and the blocks that belong to ranks, moved on
+  /// by r (mod size): then one clock tells the time of all ranks on a uniform network.
   virtual bool rotation_symmetric(const Shape& shape) const;
 
  protected:

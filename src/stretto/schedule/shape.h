@@ -55,8 +55,7 @@ std::string defect_of(const Shape& shape);
 /// Whether the operation has a root: broadcast, reduce, gather, scatter.
 bool has_root(Operation operation) noexcept;
 
-/// Whether the operation has an operator: reduce, allreduce, reduce_scatter, scan, exscan,
-/// general_reduce.
+/// Whether the operation has an operator: reduce, allreduce, reduce_scatter, scan, exscan, general_reduce.
 bool is_reduction(Operation operation) noexcept;
 
 /// Whether each rank's data is one vector, in Shape::blocks pieces: broadcast, and reductions but reduce_scatter. The

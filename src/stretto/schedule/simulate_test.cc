@@ -94,6 +94,27 @@ TEST(Simulate, RingsAndDisseminationTakeTheirRounds) {
   expect_near(predict("recursive_doubling_allgather", 64, 1000).maximum, expected);
 }
 
+TEST(Simulate, LongVectorsTakeAsLongAsTheirPiecesDo) {
+  const std::uint64_t bytes = 1 << 20;
+  const auto reduction = [](std::uint64_t count) { return static_cast<double>(count) * network.reduction_time; };
+  const std::uint64_t block = bytes / 16;
+  expect_near(predict("ring_allreduce", 16, bytes).maximum, 30 * message_time(block) + 15 * reduction(block));
+  double halving = 0;
+  for (std::uint64_t part = bytes / 2; part >= block; part /= 2) halving += 2 * message_time(part) + reduction(part);
+  expect_near(predict("rabenseifner", 16, bytes).maximum, halving);
+}
+
+TEST(Simulate, SegmentsOverlapReductionsWithMessages) {
+  const Algorithm& ring = find_algorithm("ring_allreduce");
+  Network slow = network;
+  slow.reduction_time = slow.byte_time;
+  const auto seconds = [&](std::uint32_t segments) {
+    const Shape shape = ring.with_segments({.operation = Operation::allreduce, .size = 8}, segments);
+    return simulate(ring, shape, 64 << 20, slow).maximum;
+  };
+  EXPECT_LT(seconds(8), 0.75 * seconds(1));
+}
+
 TEST(Simulate, OneClockTellsTheTimeOfAllWhereAnAlgorithmIsSymmetric) {
   for (const Algorithm* algorithm : algorithms()) {
     for (Rank size = 1; size <= 64; ++size) {
@@ -115,6 +136,7 @@ TEST(Simulate, ReachesLargeMachines) {
   const Prediction prediction = predict("recursive_doubling", 131072, 8);
   expect_near(prediction.maximum, 17 * (message_time(8) + 8 * network.reduction_time));
   EXPECT_EQ(predict("dissemination_barrier", 1000000, 0).messages, 20000000U);
+  EXPECT_EQ(predict("ring_allreduce", 16384, 1 << 20).messages, 2U * 16384 * 16383);
 }
 
 TEST(Simulate, ManyToOneIsServedOneByOne) {

@@ -15,7 +15,7 @@ namespace stretto::schedule {
 ///     rank         0                    1                    2                    3
 ///     start        A0 A1 A2 A3          B0 B1 B2 B3          C0 C1 C2 C3          D0 D1 D2 D3
 ///     round 0      R0 <- 1, 2, 3        R1 <- 0, 2, 3        R2 <- 0, 1, 3        R3 <- 0, 1, 2
-///     round 1      all <- 1, 2, 3       all <- 2, 3, 0       all <- 3, 0, 1       all <- 0, 1, 2
+///     round 1      all <- 3, 2, 1       all <- 0, 3, 2       all <- 1, 0, 3       all <- 2, 1, 0
 ///
 /// Every block is combined in rank order (rank_order.h): the bits do not depend on how the vector was cut.
 class DirectAllreduce final : public Algorithm {

@@ -4,8 +4,7 @@
 
 namespace stretto::schedule {
 
-/// Broadcast along two binary trees at once, any size, in any number S of segments for each: floor(log2 (P - 1)) + S
-/// rounds.
+/// Broadcast along two binary trees, any size, in any number S of segments for each: floor(log2 (P - 1)) + S rounds.
 ///
 /// Source: Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 /// Computing 35(12), 2009. Its edges need no colours here, since a rank may send and receive two segments in a round.

@@ -2,30 +2,34 @@
 
 namespace stretto::schedule {
 
-void ring_reduce_scatter(Sink& sink, const Shape& shape, Rank me, std::uint32_t round, std::uint32_t segments,
-                         std::uint32_t result) {
-  const std::uint32_t given = before(me, round + 1, shape.size) * segments;
-  const std::uint32_t taken = before(me, round + 2, shape.size) * segments;
-  for (std::uint32_t i = 0; i < segments; ++i) {
-    sink.send(after(me, 1, shape.size), round == 0 ? input(given + i) : scratch(given + i));
-  }
-  for (std::uint32_t i = 0; i < segments; ++i) {
-    const BlockRef partial = scratch(taken + i);
-    sink.receive(before(me, 1, shape.size), partial);
-    if (taken == me * segments) {
-      sink.copy(input(taken + i), output(result + i));
-      sink.reduce(partial, output(result + i), Order::source_first);
-    } else {
-      sink.reduce(input(taken + i), partial, Order::destination_first);
-    }
+void Ring::send_partial(Sink& sink, std::uint32_t round) const {
+  const Rank turn = round / segments_;
+  const std::uint32_t block = segment(turn + 1, round);
+  sink.send(after(me_, 1, size_), turn == 0 ? input(block) : scratch(block));
+}
+
+void Ring::receive_partial(Sink& sink, std::uint32_t round) const {
+  sink.receive(before(me_, 1, size_), scratch(segment(round / segments_ + 2, round)));
+}
+
+void Ring::combine(Sink& sink, std::uint32_t round) const {
+  const Rank owner_distance = round / segments_ + 2;
+  const std::uint32_t block = segment(owner_distance, round);
+  if (owner_distance == size_) {
+    const BlockRef result = output(result_ + round % segments_);
+    sink.copy(input(block), result);
+    sink.reduce(scratch(block), result, Order::source_first);
+  } else {
+    sink.reduce(input(block), scratch(block), Order::destination_first);
   }
 }
 
-void ring_allgather(Sink& sink, const Shape& shape, Rank me, std::uint32_t round, std::uint32_t segments) {
-  const std::uint32_t given = before(me, round, shape.size) * segments;
-  const std::uint32_t taken = before(me, round + 1, shape.size) * segments;
-  for (std::uint32_t i = 0; i < segments; ++i) sink.send(after(me, 1, shape.size), output(given + i));
-  for (std::uint32_t i = 0; i < segments; ++i) sink.receive(before(me, 1, shape.size), output(taken + i));
+void Ring::send_result(Sink& sink, std::uint32_t round) const {
+  sink.send(after(me_, 1, size_), output(segment(round / segments_, round)));
+}
+
+void Ring::receive_result(Sink& sink, std::uint32_t round) const {
+  sink.receive(before(me_, 1, size_), output(segment(round / segments_ + 1, round)));
 }
 
 }  // namespace stretto::schedule

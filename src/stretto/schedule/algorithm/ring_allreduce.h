@@ -4,14 +4,15 @@
 
 namespace stretto::schedule {
 
-/// All-reduce around a ring, any size: 2 (P - 1) rounds, in each of which every rank moves a P-th of the vector.
+/// All-reduce around a ring, any size: 2 (P - 1) turns, in each of which every rank moves a P-th of the vector.
 ///
 /// Source: Iakymchuk et al., "Efficient and eventually consistent collective operations", IPDPSW 2021, section IV.A,
 /// Figs. 4 and 5: scatter-reduce, then allgather, each rank going on as soon as it has what it needs, without a barrier
 /// between.
 ///
-/// The vector has one or more segments for each rank; a segment is combined while the next one arrives. Here the sum of
-/// rank r's block ends at r (in the paper at r - 1). B2 is block 2 of rank 1's input, R2 the sum over all ranks. P = 4:
+/// The vector has any number of segments for each rank, and a turn has a round for each: a segment is combined while
+/// the next one travels. Here the sum of rank r's block ends at r (in the paper at r - 1). B2 is block 2 of rank 1's
+/// input, R2 the sum over all ranks. P = 4, one segment:
 ///
 ///     rank         0           1           2           3
 ///     start        A0 .. A3    B0 .. B3    C0 .. C3    D0 .. D3
@@ -32,7 +33,7 @@ class RingAllreduce final : public Algorithm {
   Blocking blocking(const Shape& shape) const override;
   bool needs_commutative() const noexcept override { return true; }
   bool rotation_symmetric(const Shape&) const override { return true; }
-  std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 1 : 2 * (shape.size - 1); }
+  std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank) const override { return shape.size == 1 ? 0 : shape.blocks; }
 };

@@ -11,7 +11,10 @@ std::string_view RingReduceScatter::source() const noexcept {
 
 void RingReduceScatter::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
   if (shape.size == 1) return sink.copy(input(), output());
-  schedule::ring_reduce_scatter(sink, shape, me, round, 1, 0);
+  const Ring ring(shape, me, 1, 0);
+  ring.send_partial(sink, round);
+  ring.receive_partial(sink, round);
+  ring.combine(sink, round);
 }
 
 }  // namespace stretto::schedule

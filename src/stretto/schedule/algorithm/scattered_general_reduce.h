@@ -14,10 +14,10 @@ namespace stretto::schedule {
 /// The vector has a block for each participant. Three participants, of which the first receives, and one other
 /// receiver; R2 is A2 (+) B2 (+) C2:
 ///
-///     rank         0                1              2              3
-///     start        A0 A1 A2         B0 B1 B2       C0 C1 C2
-///     round 0      R0 <- 1, 2       R1 <- 0, 2     R2 <- 0, 1
-///     round 1      all <- 2, 1      -> 3, 0        -> 0, 3        all <- 0, 2, 1
+///     rank         0                  1              2              3
+///     start        A0 A1 A2           B0 B1 B2       C0 C1 C2
+///     round 0      R0 <- 1, 2         R1 <- 0, 2     R2 <- 0, 1
+///     round 1      -> 3, all <- 2, 1  -> 3, 0        -> 0, 3        all <- 0, 2, 1
 ///
 /// Every block is combined in rank order (rank_order.h).
 class ScatteredGeneralReduce final : public Algorithm {
