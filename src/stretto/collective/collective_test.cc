@@ -70,11 +70,13 @@ std::span<const T> input_of(const std::vector<T>& vector) {
   return vector;
 }
 
-// The chosen one (no name), and all that can do it.
+// The chosen one (no name), and all that can do it with any operator.
 std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group) {
   std::vector<std::string_view> names = {{}};
   for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
-    if (algorithm->supports({.operation = operation, .size = group.size()})) names.push_back(algorithm->name());
+    const bool commutative = !schedule::is_reduction(operation);
+    const schedule::Shape shape{.operation = operation, .size = group.size(), .commutative = commutative};
+    if (algorithm->supports(shape)) names.push_back(algorithm->name());
   }
   return names;
 }
