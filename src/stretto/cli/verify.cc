@@ -60,15 +60,18 @@ struct Outcome {
   std::optional<schedule::Violation> violation;
 };
 
-/// Who contributes to and who receives of a general_reduce: all choices there are, or some from all to few of each.
+/// Who contributes to and who receives of a general_reduce: all choices there are, or all, half and none of each.
 std::vector<Shape> with_roles(const Shape& shape, bool all) {
   if (shape.operation != schedule::Operation::general_reduce) return {shape};
   std::vector<Shape> shapes;
-  for (Rank contributors = shape.size; contributors > 0; contributors = all ? contributors - 1 : contributors / 2) {
-    for (Rank inner = contributors + 1; inner > 0; inner = all ? inner - 1 : inner / 2) {
+  for (Rank contributors = 1; contributors <= shape.size; ++contributors) {
+    for (Rank inner = 0; inner <= contributors; ++inner) {
+      const bool is_plain = (contributors == shape.size || contributors == (shape.size + 1) / 2) &&
+                            (inner == contributors || inner == contributors / 2 || inner == 0);
+      if (!all && !is_plain) continue;
       shapes.push_back(shape);
       shapes.back().contributors = contributors;
-      shapes.back().inner_receivers = inner - 1;
+      shapes.back().inner_receivers = inner;
     }
   }
   return shapes;
@@ -130,7 +133,7 @@ void print_json(const std::vector<Outcome>& outcomes, bool all_right) {
 
 void print_text(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
-    std::cout << std::left << std::setw(30) << outcome.algorithm->name() << std::setw(15)
+    std::cout << std::left << std::setw(33) << outcome.algorithm->name() << std::setw(15)
               << schedule::name_of(outcome.algorithm->operation()) << std::right << std::setw(6) << outcome.shapes
               << (outcome.shapes == 1 ? " shape   " : " shapes  ") << (outcome.violation ? "WRONG" : "right") << '\n';
     if (outcome.violation)

@@ -95,7 +95,7 @@ TEST_P(VerifierBites, OnAnyStepOfSmallGroups) {
   for (Rank size = 1; size <= 9; ++size) {
     std::vector<Rank> peers;
     for (Rank peer = 0; peer <= size; ++peer) peers.push_back(peer);  // itself and one who does not exist among them
-    for (const Shape& shape : test::shapes(*GetParam(), size, 2, size <= 4 ? 2 : 1)) {
+    for (const Shape& shape : test::shapes(*GetParam(), size, size <= 6 ? 2 : 1, size <= 4 ? 2 : 1)) {
       Mutator mutator(*GetParam(), shape);
       for (Rank rank = 0; rank < size; ++rank) {
         for (std::uint32_t step = 0; step < mutator.programs()[rank].steps.size(); ++step) {
@@ -146,7 +146,7 @@ bool waits_for(const Schedule& schedule, std::uint32_t step, std::uint32_t earli
 
 TEST_P(VerifierBites, OnAnyMissingDependency) {
   for (Rank size = 2; size <= 9; ++size) {
-    for (const Shape& shape : test::shapes(*GetParam(), size, 2, size <= 4 ? 2 : 1)) {
+    for (const Shape& shape : test::shapes(*GetParam(), size, size <= 6 ? 2 : 1, size <= 4 ? 2 : 1)) {
       std::vector<Schedule> schedules = test::schedules(*GetParam(), shape);
       for (Rank rank = 0; rank < size; ++rank) {
         const Schedule right = schedules[rank];
