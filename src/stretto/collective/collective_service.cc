@@ -48,6 +48,16 @@ void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Ran
                   (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
 }
 
+const schedule::Algorithm& named_algorithm(std::string_view name, const CollectiveCall& call,
+                                           const schedule::Shape& shape) {
+  const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
+  algorithm.require(algorithm.with_segments(shape));
+  if (algorithm.needs_equal_blocks() && !call.block_offsets.empty()) {
+    throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
+  }
+  return algorithm;
+}
+
 Identity identity_of(const fabric::Message& message) {
   Identity identity;
   if (message.header.size() < sizeof identity) {
@@ -79,27 +89,14 @@ CollectiveService& CollectiveService::of(Node& node) { return *static_cast<Colle
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   require_valid(group, call, group.rank_of(node_.id()), node_.id(), node_.size());
-  const Choice choice = choice_for(group, call, options.algorithm());
-  require_apart(call, choice.shape, group.rank_of(node_.id()));
+  const schedule::Shape shape = shape_of(call, group.size());
+  require_apart(call, shape, group.rank_of(node_.id()));
+  const schedule::Algorithm* const named =
+      options.algorithm().empty() ? nullptr : &named_algorithm(options.algorithm(), call, shape);
   node_.events().check(options.precondition());
   const Event completion = node_.events().create();
-  CollectiveOperation::launch(*this, group, std::move(call), options, choice, completion);
+  CollectiveOperation::launch(*this, group, std::move(call), options, named, completion);
   return completion;
-}
-
-Choice CollectiveService::choice_for(const Group& group, const CollectiveCall& call, std::string_view name) const {
-  const schedule::Shape shape = shape_of(call, group.size());
-  if (name.empty()) {
-    return choose(shape, {bytes_of_vector(call, group.size()), call.block_offsets.empty(), node_.crowded(),
-                          shares_memory(group)});
-  }
-  const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
-  const schedule::Shape cut = algorithm.with_segments(shape);
-  algorithm.require(cut);
-  if (algorithm.needs_equal_blocks() && !call.block_offsets.empty()) {
-    throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
-  }
-  return {&algorithm, cut};
 }
 
 // Between hosts and on `sim` nobody maps anybody, on one host everybody everybody: all members say the same.
@@ -116,7 +113,7 @@ Stream& CollectiveService::stream(std::uint64_t id) {
 
 void CollectiveService::number(CollectiveOperation& operation) {
   Stream& its_stream = stream(Stream::id_of(operation.group(), operation.key()));
-  its_stream.join(operation.group(), node_.id());
+  its_stream.join(operation.group(), node_.id(), *this);
   operation.join(its_stream);
 }
 

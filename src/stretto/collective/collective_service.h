@@ -32,10 +32,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
-  // For operations, under the baton.
+  // For operations and streams, under the baton.
 
   Node& node() noexcept { return node_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
+  bool crowded() const noexcept { return node_.crowded(); }
+  /// Whether all members reach each other's memory.
+  bool shares_memory(const Group& group) const;
   /// Has the operation join its stream.
   void number(CollectiveOperation& operation);
   /// Begins the operation, and hands it what has come for it.
@@ -63,8 +66,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
-  Choice choice_for(const Group& group, const CollectiveCall& call, std::string_view name) const;
-  bool shares_memory(const Group& group) const;
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
 

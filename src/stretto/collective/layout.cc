@@ -91,7 +91,6 @@ std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
 }
 
 ByteSpan Layout::part_of_scratch(schedule::BlockRef blocks) const noexcept {
-  if (one_block_) return {scratch_ + blocks.first * scratch_stride_, vector_bytes_};
   const std::uint32_t first = blocks.first % scratch_period_;
   const std::size_t begin = scratch_table_.offset(first);
   return {scratch_ + blocks.first / scratch_period_ * scratch_stride_ + begin,

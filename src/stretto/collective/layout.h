@@ -48,6 +48,7 @@ class Layout {
       case schedule::Buffer::output: return one_block_ ? output_ : part(output_, output_table_, blocks);
       case schedule::Buffer::scratch: break;
     }
+    if (one_block_) return {scratch_ + blocks.first * scratch_stride_, vector_bytes_};
     return part_of_scratch(blocks);
   }
 

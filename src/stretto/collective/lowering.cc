@@ -90,7 +90,6 @@ class Pass {
     lowering_.base_from.resize(steps, Lowering::none);
     lowering_.copy_before.resize(steps, Lowering::none);
     lowering_.follows.resize(steps, Lowering::none);
-    lowering_.ready_early.resize(steps, false);
     round_of_.resize(steps);
     for (std::uint32_t round = 0; round < schedule.rounds(); ++round) {
       for (std::uint32_t step = begin_of(round); step < end_of(round); ++step) round_of_[step] = round;
@@ -107,7 +106,7 @@ class Pass {
       }
     }
     for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
-      if (step_at(step).kind == StepKind::receive) lowering_.ready_early[step] = may_be_ready_early(step);
+      if (step_at(step).kind == StepKind::receive && may_be_ready_early(step)) lowering_.ready_early.push_back(step);
       note_scratch(step);
     }
     return std::move(lowering_);
@@ -143,6 +142,7 @@ class Pass {
     const bool is_source = step_at(reader).source() == step_at(step).destination();
     lowering_.in_place[step] = true;
     lowering_.reader[step] = reader;
+    lowering_.taken_in_place.push_back(step);
     (is_source ? lowering_.source_from : lowering_.base_from)[reader] = step;
   }
 

@@ -29,9 +29,11 @@ struct Lowering {
   std::vector<std::uint32_t> copy_before;
   /// By step. Of a send: the last reduce into just what it sends, which it may follow piece by piece.
   std::vector<std::uint32_t> follows;
-  /// By step. Of a receive: its sender combines what this rank grants it before it sends the result there, so that the
+  /// The receives that have a reader.
+  std::vector<std::uint32_t> taken_in_place;
+  /// Receives whose sender combines what this rank grants it before it sends the result there, so that the
   /// sender may be told at once where to put it, although input and output may be the same memory.
-  std::vector<bool> ready_early;
+  std::vector<std::uint32_t> ready_early;
   /// The scratch slots in use, and those that are where all messages that may be are taken in place.
   struct Slots {
     std::uint32_t first = 0;

@@ -22,7 +22,7 @@ std::byte* aligned(std::byte* memory, std::size_t alignment) {
 }  // namespace
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const Choice& choice,
+                                         const CollectiveOptions& options, const schedule::Algorithm* named,
                                          Event completion) noexcept
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
@@ -30,7 +30,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       group_(group),
       call_(std::move(call)),
       key_(options.key()),
-      choice_(choice),
+      named_(named),
       precondition_(options.precondition()),
       completion_(completion),
       where_(options.where()) {}
@@ -46,9 +46,10 @@ CollectiveOperation::~CollectiveOperation() {
 }
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                 const CollectiveOptions& options, const Choice& choice, Event completion) {
+                                 const CollectiveOptions& options, const schedule::Algorithm* named,
+                                 Event completion) {
   service.endpoint().context().post(
-      arena::make<CollectiveOperation>(service, group, std::move(call), options, choice, completion));
+      arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
 }
 
 // Runs on whatever thread triggered the precondition.
@@ -81,7 +82,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
 void CollectiveOperation::join(Stream& stream) {
   stream_ = &stream;
   const std::uint32_t sequence = stream.next_sequence();
-  plan_ = &stream.plan(choice_.shape, *choice_.algorithm);
+  plan_ = &stream.plan(call_, named_, service_);
   identity_ = stream.identify(sequence, call_, *plan_);
   stage_ = Stage::waiting;
   if (precondition_.exists()) {
@@ -116,7 +117,7 @@ void CollectiveOperation::begin() {
 }
 
 void CollectiveOperation::prepare() {
-  layout_ = Layout(call_, choice_.shape);
+  layout_ = Layout(call_, plan_->schedule().shape);
   states_.reset(*plan_);
   allocate_scratch();
   if (call_.shards.empty()) {
@@ -159,10 +160,8 @@ void CollectiveOperation::allocate_scratch() {
 }
 
 bool CollectiveOperation::takes_all_in_place() const {
-  for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
-    if (plan_->lowering().reader[step] != Plan::none && !is_pulled(step)) return false;
-  }
-  return true;
+  const auto& receives = plan_->lowering().taken_in_place;
+  return std::all_of(receives.begin(), receives.end(), [this](std::uint32_t step) { return is_pulled(step); });
 }
 
 void CollectiveOperation::run() {

@@ -36,12 +36,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`.
+  /// `completion`. `named`: the algorithm, or null where it is to be chosen.
   static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                     const CollectiveOptions& options, const Choice& choice, Event completion);
+                     const CollectiveOptions& options, const schedule::Algorithm* named, Event completion);
   // Only `launch` makes one.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const Choice& choice, Event completion) noexcept;
+                      const CollectiveOptions& options, const schedule::Algorithm* named, Event completion) noexcept;
   ~CollectiveOperation();
 
   std::uint64_t key() const noexcept { return key_; }
@@ -191,7 +191,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Group group_;
   CollectiveCall call_;
   std::uint64_t key_;
-  Choice choice_;
+  const schedule::Algorithm* named_;  // by the caller, or null
   Event precondition_;
   Event completion_;
   std::source_location where_;

@@ -49,10 +49,8 @@ void CollectiveOperation::engage() {
 
 // Where the peers of large messages may be told before those are due, they are: it saves a round trip.
 void CollectiveOperation::announce_early() {
-  const Lowering& lowering = plan_->lowering();
-  for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
-    if (!lowering.ready_early[step] || !shares_memory_with(step_at(step).peer)) continue;
-    if (data_of(step).size() > eager_bytes) say_ready(step);
+  for (const std::uint32_t step : plan_->lowering().ready_early) {
+    if (data_of(step).size() > eager_bytes && shares_memory_with(step_at(step).peer)) say_ready(step);
     if (stage_ != Stage::begun) return;
   }
 }

@@ -64,6 +64,12 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, const 
   static const schedule::Algorithm& direct_allreduce = find_algorithm("direct_allreduce");
   static const schedule::Algorithm& recursive_doubling = find_algorithm("recursive_doubling");
   static const schedule::Algorithm& ring_allgather = find_algorithm("ring_allgather");
+  static const schedule::Algorithm& van_de_geijn_broadcast = find_algorithm("van_de_geijn_broadcast");
+  static const schedule::Algorithm& direct_reduce = find_algorithm("direct_reduce");
+  static const schedule::Algorithm& ring_allreduce = find_algorithm("ring_allreduce");
+  static const schedule::Algorithm& rabenseifner = find_algorithm("rabenseifner");
+  static const schedule::Algorithm& linear_allgather = find_algorithm("linear_allgather");
+  static const schedule::Algorithm& scattered_general_reduce = find_algorithm("scattered_general_reduce");
   static const schedule::Algorithm& linear_gather = find_algorithm("linear_gather");
   static const schedule::Algorithm& linear_scatter = find_algorithm("linear_scatter");
   static const schedule::Algorithm& direct_reduce_scatter = find_algorithm("direct_reduce_scatter");
@@ -73,23 +79,30 @@ const schedule::Algorithm& choose_algorithm(const schedule::Shape& shape, const 
   static const schedule::Algorithm& aspen_general_reduce = find_algorithm("aspen_general_reduce");
   // All inputs are at one rank at once.
   constexpr std::size_t most_linear_bytes = 4096;
-  // Blocks that are larger are taken where they lie.
-  constexpr std::size_t least_direct_bytes = 4096;
+  // In shared memory larger vectors are taken where they lie, each part by another rank.
+  constexpr std::size_t most_copied_bytes = 4096;
+  // Over wires larger vectors are cut, so that each link carries them twice, however many ranks there are.
+  constexpr std::size_t most_whole_bytes = std::size_t{64} << 10U;
   const bool linear = setting.crowded && shape.size > 2 && setting.bytes <= most_linear_bytes;
-  const bool direct = setting.shared_memory && shape.size > 1 && setting.bytes / shape.size > least_direct_bytes;
+  const bool direct = setting.shared_memory && shape.size > 1 && setting.bytes > most_copied_bytes;
+  const bool cut = !setting.shared_memory && shape.size > 2 && setting.bytes > most_whole_bytes;
   switch (shape.operation) {
     case Operation::barrier: return linear ? linear_barrier : dissemination_barrier;
-    case Operation::broadcast: return binomial_broadcast;
-    case Operation::reduce: return binomial_reduce;
-    case Operation::allreduce: return direct ? direct_allreduce : linear ? linear_allreduce : recursive_doubling;
-    case Operation::allgather: return ring_allgather;
+    case Operation::broadcast: return cut ? van_de_geijn_broadcast : binomial_broadcast;
+    case Operation::reduce: return direct || cut ? direct_reduce : binomial_reduce;
+    case Operation::allreduce:
+      if (direct) return direct_allreduce;
+      if (cut) return shape.commutative ? ring_allreduce : rabenseifner;
+      return linear ? linear_allreduce : recursive_doubling;
+    case Operation::allgather: return setting.shared_memory ? linear_allgather : ring_allgather;
     case Operation::gather: return linear_gather;
     case Operation::scatter: return linear_scatter;
     case Operation::reduce_scatter: return direct_reduce_scatter;
     case Operation::all_to_all: return linear_all_to_all;
     case Operation::scan: return recursive_doubling_scan;
     case Operation::exscan: return recursive_doubling_exscan;
-    case Operation::general_reduce: return aspen_general_reduce;
+    case Operation::general_reduce:
+      return direct || cut || !shape.commutative ? scattered_general_reduce : aspen_general_reduce;
   }
   throw Error(ErrorCode::invalid_argument, "no algorithm for " + schedule::describe(shape));
 }

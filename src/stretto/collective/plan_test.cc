@@ -15,7 +15,6 @@ std::string_view chosen(Operation operation, Rank size, const Setting& setting) 
 TEST(Plan, CrowdedNodesExchangeSmallVectorsThroughOneOfThem) {
   EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 8}), "recursive_doubling");
   EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 8, .crowded = true}), "linear_allreduce");
-  EXPECT_EQ(chosen(Operation::allreduce, 16, {.bytes = 1 << 20, .crowded = true}), "recursive_doubling");
   EXPECT_EQ(chosen(Operation::allreduce, 2, {.bytes = 8, .crowded = true}), "recursive_doubling");
   EXPECT_EQ(chosen(Operation::barrier, 16, {}), "dissemination_barrier");
   EXPECT_EQ(chosen(Operation::barrier, 16, {.crowded = true}), "linear_barrier");
@@ -23,7 +22,13 @@ TEST(Plan, CrowdedNodesExchangeSmallVectorsThroughOneOfThem) {
 
 TEST(Plan, NodesThatShareMemoryReduceLargeVectorsInPlace) {
   EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1 << 20, .shared_memory = true}), "direct_allreduce");
-  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1 << 20}), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1024, .shared_memory = true}), "recursive_doubling");
+}
+
+TEST(Plan, OverWiresLargeVectorsAreCut) {
+  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1 << 20}), "ring_allreduce");
+  EXPECT_EQ(chosen(Operation::allreduce, 4, {.bytes = 1024}), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::allreduce, 2, {.bytes = 1 << 20}), "recursive_doubling");
 }
 
 TEST(Plan, WhatIsChosenSupportsTheShape) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stretto/base/hash.h"
+#include "stretto/collective/collective_service.h"
 
 namespace stretto {
 
@@ -22,20 +23,35 @@ std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
   return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
 }
 
-void Stream::join(const Group& group, NodeId self) noexcept {
+void Stream::join(const Group& group, NodeId self, const CollectiveService& service) {
+  if (size_ != 0) return;
+  size_ = group.size();
+  shares_memory_ = service.shares_memory(group);
   me_ = group.rank_of(self);
 }
 
-const Plan& Stream::plan(const schedule::Shape& shape, const schedule::Algorithm& algorithm) {
-  const PlanKey key{&algorithm, shape};
-  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
-  if (known != plans_.end()) {
-    std::rotate(plans_.begin(), known, known + 1);
+const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* named,
+                         const CollectiveService& service) {
+  const CallKey key{named, shape_of(call, size_), bytes_of_vector(call, size_), call.block_offsets.empty()};
+  const auto known =
+      std::find_if(calls_known_.begin(), calls_known_.end(), [&](const KnownCall& each) { return each.key == key; });
+  if (known != calls_known_.end()) {
+    if (known != calls_known_.begin()) std::rotate(calls_known_.begin(), known, known + 1);
   } else {
-    auto made = std::make_unique<const Plan>(algorithm, shape, me_);
-    plans_.insert(plans_.begin(), {key, std::move(made)});
+    const Choice choice = named != nullptr
+                              ? Choice{named, named->with_segments(key.shape)}
+                              : choose(key.shape, {key.bytes, key.equal_blocks, service.crowded(), shares_memory_});
+    if (calls_known_.size() == most_known_calls) calls_known_.pop_back();
+    calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape})});
   }
-  return *plans_.front().plan;
+  return *calls_known_.front().plan;
+}
+
+const Plan& Stream::find_or_make(const PlanKey& key) {
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
+  if (known != plans_.end()) return *known->plan;
+  plans_.push_back({key, std::make_unique<const Plan>(*key.algorithm, key.shape, me_)});
+  return *plans_.back().plan;
 }
 
 // What all members must agree on. The plan stands for operation, group size, root and algorithm.

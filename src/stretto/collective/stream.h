@@ -18,6 +18,7 @@
 namespace stretto {
 
 class CollectiveOperation;
+class CollectiveService;
 
 /// The collectives of one group and key at one node (CONTRACTS 11): numbered in the order of the calls, with their
 /// plans, those that are under way and what has come for those that have not begun. Under the node's baton.
@@ -30,14 +31,15 @@ class Stream {
   static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
 
   /// This node's first call says who takes part; peers may have spoken before.
-  void join(const Group& group, NodeId self) noexcept;
+  void join(const Group& group, NodeId self, const CollectiveService& service);
 
   // REQUIRE: joined.
 
   /// The number of the next call.
   std::uint32_t next_sequence() noexcept { return calls_++; }
-  /// REQUIRES: the algorithm supports the shape, of this group. Lives as long as the stream.
-  const Plan& plan(const schedule::Shape& shape, const schedule::Algorithm& algorithm);
+  /// How to do a call, by the algorithm that its caller has named or (null) by the one that `service` chooses. Lives as
+  /// long as the stream. REQUIRES: a named algorithm supports the call.
+  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm* named, const CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -77,6 +79,21 @@ class Stream {
     PlanKey key;
     std::unique_ptr<const Plan> plan;
   };
+  // What the choice of a plan depends on.
+  struct CallKey {
+    const schedule::Algorithm* named;
+    schedule::Shape shape;
+    std::size_t bytes;
+    bool equal_blocks;
+    friend bool operator==(const CallKey&, const CallKey&) = default;
+  };
+  struct KnownCall {
+    CallKey key;
+    const Plan* plan;
+  };
+  static constexpr std::size_t most_known_calls = 16;
+
+  const Plan& find_or_make(const PlanKey& key);
 
   std::uint64_t id_;
   Rank me_ = 0;
@@ -86,7 +103,10 @@ class Stream {
   std::uint32_t begun_ = 0;
   std::set<std::uint32_t> begun_beyond_;
   std::array<Past, 64> past_;     // by sequence, modulo its size
-  std::vector<KnownPlan> plans_;  // the one last used first
+  Rank size_ = 0;
+  bool shares_memory_ = false;
+  std::vector<KnownPlan> plans_;
+  std::vector<KnownCall> calls_known_;  // the one last used first
 };
 
 }  // namespace stretto
