@@ -19,9 +19,14 @@ namespace stretto {
 namespace {
 
 using test::Affine;
+using test::algorithms_for;
 using test::Compose;
 using test::contribution;
+using test::first_ranks;
+using test::input_of;
+using test::reduced;
 using test::serial;
+using test::values;
 
 class CollectiveTest : public testing::TestWithParam<test::FabricKind> {
  protected:
@@ -30,30 +35,6 @@ class CollectiveTest : public testing::TestWithParam<test::FabricKind> {
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, CollectiveTest, testing::ValuesIn(test::fabric_kinds),
                          [](const auto& kind) { return std::string(kind.param.name); });
-
-template <class T>
-std::vector<T> values(std::size_t count, std::uint64_t salt, NodeId node) {
-  std::vector<T> result(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<T, Affine>) {
-      result[i] = test::affine(salt, node, i);
-    } else {
-      result[i] = static_cast<T>(contribution(salt, node, i));
-    }
-  }
-  return result;
-}
-
-// All members' values, combined one after the other.
-template <class T, class Op>
-std::vector<T> reduced(const Group& group, std::size_t count, std::uint64_t salt, const Op& op) {
-  std::vector<T> result = values<T>(count, salt, group.node(0));
-  for (Rank rank = 1; rank < group.size(); ++rank) {
-    const std::vector<T> next = values<T>(count, salt, group.node(rank));
-    for (std::size_t i = 0; i < count; ++i) result[i] = op(result[i], next[i]);
-  }
-  return result;
-}
 
 template <class T>
 std::vector<T> gathered(const Group& group, std::size_t count, std::uint64_t salt) {
@@ -65,20 +46,6 @@ std::vector<T> gathered(const Group& group, std::size_t count, std::uint64_t sal
   return result;
 }
 
-template <class T>
-std::span<const T> input_of(const std::vector<T>& vector) {
-  return vector;
-}
-
-// The chosen one (no name), and all that can do it.
-std::vector<std::string_view> algorithms_for(const schedule::Shape& shape) {
-  std::vector<std::string_view> names = {{}};
-  for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
-    if (algorithm->operation() != shape.operation) continue;
-    if (algorithm->supports(algorithm->with_segments(shape))) names.push_back(algorithm->name());
-  }
-  return names;
-}
 std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group,
                                              bool commutative = true, Rank root = 0) {
   return algorithms_for({.operation = operation, .size = group.size(), .root = root, .commutative = commutative});
@@ -290,11 +257,10 @@ Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint6
                    std::string_view algorithm = {}) {
   const Rank me = group.rank_of(node.id());
   const std::vector<T> input = values<T>(count, salt, node.id());
-  const std::vector<NodeId> up_to_me(group.nodes().begin(), group.nodes().begin() + me + 1);
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
   const bool exclusive = !algorithm.empty() && schedule::find_algorithm(algorithm).operation() == schedule::Operation::exscan;
   if (!exclusive) {
-    const std::vector<T> expected = reduced<T>(Group(up_to_me), count, salt, op);
+    const std::vector<T> expected = reduced<T>(first_ranks(group, me + 1), count, salt, op);
     std::vector<T> output(count);
     co_await scan(node, group, input_of(input), std::span(output), op, options);
     EXPECT_TRUE(output == expected) << "scan of " << count << " on " << group.size() << " by " << algorithm;
@@ -305,7 +271,7 @@ Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint6
   if (exclusive || algorithm.empty()) {
     const std::vector<T> before(count, input.empty() ? T() : input.front());
     const std::vector<T> expected =
-        me == 0 ? before : reduced<T>(Group(std::vector(up_to_me.begin(), up_to_me.end() - 1)), count, salt, op);
+        me == 0 ? before : reduced<T>(first_ranks(group, me), count, salt, op);
     std::vector<T> output = before;
     co_await exscan(node, group, input_of(input), std::span(output), op, options);
     EXPECT_TRUE(output == expected) << "exscan of " << count << " on " << group.size() << " by " << algorithm;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "stretto/schedule/test_support.h"
+
 namespace stretto {
 namespace {
 
@@ -31,17 +35,31 @@ TEST(Plan, OverWiresLargeVectorsAreCut) {
   EXPECT_EQ(chosen(Operation::allreduce, 2, {.bytes = 1 << 20}), "recursive_doubling");
 }
 
-TEST(Plan, WhatIsChosenSupportsTheShape) {
+// All that `size` ranks may ask for, but for roots.
+std::vector<schedule::Shape> shapes_of(Rank size) {
+  std::vector<schedule::Shape> shapes;
   for (const Operation operation :
        {Operation::barrier, Operation::broadcast, Operation::reduce, Operation::allreduce, Operation::allgather,
         Operation::gather, Operation::scatter, Operation::reduce_scatter, Operation::all_to_all, Operation::scan,
-        Operation::exscan}) {
-    for (Rank size = 1; size <= 17; ++size) {
+        Operation::exscan, Operation::general_reduce}) {
+    for (const bool commutative : {true, false}) {
+      if (!commutative && !schedule::is_reduction(operation)) continue;
+      for (const schedule::Shape& shape :
+           schedule::test::with_roles({.operation = operation, .size = size, .commutative = commutative})) {
+        if (schedule::defect_of(shape).empty()) shapes.push_back(shape);
+      }
+    }
+  }
+  return shapes;
+}
+
+TEST(Plan, WhatIsChosenSupportsTheShape) {
+  for (Rank size = 1; size <= 17; ++size) {
+    for (const schedule::Shape& shape : shapes_of(size)) {
       for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20U}) {
         for (const bool crowded : {false, true}) {
           for (const bool shared_memory : {false, true}) {
-            const Choice choice = choose({.operation = operation, .size = size},
-                                         {.bytes = bytes, .crowded = crowded, .shared_memory = shared_memory});
+            const Choice choice = choose(shape, {.bytes = bytes, .crowded = crowded, .shared_memory = shared_memory});
             EXPECT_EQ(choice.algorithm->refusal(choice.shape), "") << schedule::describe(choice.shape);
           }
         }

@@ -17,7 +17,22 @@ enum class Sabotage : std::uint8_t { none, wrong_input, calls_in_wrong_order, ea
 
 /// One collective of a program, the same on all nodes.
 struct Instruction {
-  enum class Kind : std::uint8_t { barrier, broadcast, reduce, allreduce, user_allreduce, allgather };
+  enum class Kind : std::uint8_t {
+    barrier,
+    broadcast,
+    reduce,
+    allreduce,
+    user_allreduce,
+    allgather,
+    gather,
+    scatter,
+    reduce_scatter,
+    all_to_all,
+    scan,
+    exscan,
+    general_reduce,
+  };
+  static constexpr std::uint64_t kinds = 1 + static_cast<std::uint64_t>(Kind::general_reduce);
   enum class Start : std::uint8_t { at_once, after_earlier, after_user_event, after_merge };
 
   Kind kind;
@@ -29,6 +44,58 @@ struct Instruction {
   std::size_t earlier;  ///< an instruction before this one
   NodeId trigger_node;  ///< who triggers the user event, a member or not
   double delay;         ///< computed before the call, scaled by the node
+
+  /// Elements of a rank's block, where each rank has one of its own: of different sizes where the operation has a list.
+  std::size_t block(Rank rank) const {
+    const bool listed = kind == Kind::gather || kind == Kind::scatter || kind == Kind::reduce_scatter;
+    return count + (listed ? rank % 3 : 0);
+  }
+  std::vector<std::size_t> blocks() const {
+    std::vector<std::size_t> blocks;
+    for (Rank rank = 0; rank < group.size(); ++rank) blocks.push_back(block(rank));
+    return blocks;
+  }
+  /// Elements of the blocks before that of `rank`.
+  std::size_t begin(Rank rank) const {
+    std::size_t elements = 0;
+    for (Rank before = 0; before < rank; ++before) elements += block(before);
+    return elements;
+  }
+
+  /// Of a general reduce: ranks 0 to `root` participate; half of them receive, and all others.
+  Group participants() const { return first_ranks(group, root + 1); }
+  ReduceGroups roles() const {
+    const Rank inner = (root + 1 < group.size() ? root + 1 : root + 2) / 2;
+    std::vector<NodeId> receivers(group.nodes().begin(), group.nodes().begin() + inner);
+    receivers.insert(receivers.end(), group.nodes().begin() + root + 1, group.nodes().end());
+    return {participants(), Group(receivers)};
+  }
+
+  /// Elements that a rank passes.
+  std::size_t input_size(Rank me) const {
+    switch (kind) {
+      case Kind::barrier: return 0;
+      case Kind::gather: return block(me);
+      case Kind::scatter: return me == root ? begin(group.size()) : 0;
+      case Kind::reduce_scatter:
+      case Kind::all_to_all: return begin(group.size());
+      case Kind::general_reduce: return me <= root ? count : 0;
+      default: return count;
+    }
+  }
+  std::size_t output_size(Rank me) const {
+    switch (kind) {
+      case Kind::barrier: return 0;
+      case Kind::reduce: return me == root ? count : 0;
+      case Kind::gather: return me == root ? begin(group.size()) : 0;
+      case Kind::scatter:
+      case Kind::reduce_scatter: return block(me);
+      case Kind::allgather:
+      case Kind::all_to_all: return begin(group.size());
+      case Kind::general_reduce: return roles().receives(group.node(me)) ? count : 0;
+      default: return count;
+    }
+  }
 };
 
 struct Program {
@@ -43,7 +110,7 @@ inline Program random_program(std::uint64_t seed, std::uint32_t least_nodes, std
   Program program{static_cast<std::uint32_t>(least_nodes + random.below(most_nodes - least_nodes + 1)), seed, {}};
   for (std::size_t i = 0; i < instructions; ++i) {
     const auto members = static_cast<std::uint32_t>(1 + random.below(program.nodes));
-    Instruction instruction{static_cast<Instruction::Kind>(random.below(6)),
+    Instruction instruction{static_cast<Instruction::Kind>(random.below(Instruction::kinds)),
                             random_group(random, program.nodes, members),
                             random.below(3),
                             random.below(6) == 0 ? 700 + random.below(2000) : random.below(12),
@@ -127,51 +194,100 @@ class ProgramRun {
       });
     }
     if (!what.group.contains(node_.id())) co_return;
+    prepare(i);
+    slots_[i].event = call(i, CollectiveOptions().key(what.key).after(precondition(i)));
+    if (sabotage_ == Sabotage::early_trigger) slots_[i].event = no_event;
+  }
+
+  Event call(std::size_t i, const CollectiveOptions& options) {
+    using Kind = Instruction::Kind;
+    const Instruction& what = program_.instructions[i];
+    const Group& group = what.group;
+    const std::span<const std::uint64_t> input(slots_[i].input);
+    const std::span<std::uint64_t> output(slots_[i].output);
+    const std::vector<std::size_t> blocks = what.blocks();
+    const std::span<const std::size_t> counts(blocks);
+    switch (what.kind) {
+      case Kind::barrier: return barrier(node_, group, options);
+      case Kind::broadcast: return broadcast(node_, group, output, what.root, options);
+      case Kind::reduce: return reduce(node_, group, input, output, sum, what.root, options);
+      case Kind::allreduce: return allreduce(node_, group, input, output, sum, options);
+      case Kind::user_allreduce: return allreduce(node_, group, input, output, bitwise, options);
+      case Kind::allgather: return allgather(node_, group, input, output, options);
+      case Kind::gather: return gather(node_, group, input, output, counts, what.root, options);
+      case Kind::scatter: return scatter(node_, group, input, output, counts, what.root, options);
+      case Kind::reduce_scatter: return reduce_scatter(node_, group, input, output, counts, sum, options);
+      case Kind::all_to_all: return all_to_all(node_, group, input, output, options);
+      case Kind::scan: return scan(node_, group, input, output, sum, options);
+      case Kind::exscan: return exscan(node_, group, input, output, sum, options);
+      case Kind::general_reduce: break;
+    }
+    return reduce(node_, what.roles(), input, output, sum, options);
+  }
+
+  void prepare(std::size_t i) {
+    const Instruction& what = program_.instructions[i];
+    const Rank me = what.group.rank_of(node_.id());
     Slot& slot = slots_[i];
-    prepare(i, slot);
-    const CollectiveOptions options = CollectiveOptions().key(what.key).after(precondition(i));
-    const std::span<const std::uint64_t> input(slot.input);
-    const std::span<std::uint64_t> output(slot.output);
-    switch (what.kind) {
-      case Instruction::Kind::barrier: slot.event = barrier(node_, what.group, options); break;
-      case Instruction::Kind::broadcast: slot.event = broadcast(node_, what.group, output, what.root, options); break;
-      case Instruction::Kind::reduce:
-        slot.event = reduce(node_, what.group, input, output, sum, what.root, options);
-        break;
-      case Instruction::Kind::allreduce: slot.event = allreduce(node_, what.group, input, output, sum, options); break;
-      case Instruction::Kind::user_allreduce: {
-        const auto bitwise = [](std::uint64_t a, std::uint64_t b) { return a ^ b; };
-        slot.event = allreduce(node_, what.group, input, output, bitwise, options);
-        break;
-      }
-      case Instruction::Kind::allgather: slot.event = allgather(node_, what.group, input, output, options); break;
-    }
-    if (sabotage_ == Sabotage::early_trigger) slot.event = no_event;
+    slot.input.resize(what.input_size(me));
+    for (std::size_t e = 0; e < slot.input.size(); ++e) slot.input[e] = given(i, node_.id(), e);
+    if (sabotage_ == Sabotage::wrong_input && !slot.input.empty()) slot.input.back() ^= 1U;
+    slot.output.resize(what.output_size(me));
+    if (what.kind == Instruction::Kind::broadcast && me == what.root) slot.output = slot.input;
   }
 
-  void prepare(std::size_t i, Slot& slot) const {
-    const Instruction& what = program_.instructions[i];
-    if (what.kind == Instruction::Kind::barrier) return;
-    slot.input.resize(what.count);
-    for (std::size_t e = 0; e < what.count; ++e) slot.input[e] = given(i, node_.id(), e);
-    if (sabotage_ == Sabotage::wrong_input && what.count > 0) slot.input.back() ^= 1U;
-    slot.output.resize(what.count * (what.kind == Instruction::Kind::allgather ? what.group.size() : 1));
-    if (what.kind == Instruction::Kind::broadcast && what.group.rank_of(node_.id()) == what.root) {
-      slot.output = slot.input;
-    }
+  static constexpr auto bitwise = [](std::uint64_t a, std::uint64_t b) { return a ^ b; };
+
+  using Values = std::vector<std::uint64_t>;
+
+  Values given(std::size_t i, NodeId node, std::size_t first, std::size_t count) const {
+    Values result(count);
+    for (std::size_t e = 0; e < count; ++e) result[e] = given(i, node, first + e);
+    return result;
   }
 
-  std::uint64_t expected(std::size_t i, std::size_t element) const {
-    const Instruction& what = program_.instructions[i];
-    const auto of = [&](NodeId member) { return given(i, member, element); };
-    switch (what.kind) {
-      case Instruction::Kind::broadcast: return of(what.group.node(what.root));
-      case Instruction::Kind::user_allreduce:
-        return serial(what.group, [](std::uint64_t a, std::uint64_t b) { return a ^ b; }, of);
-      case Instruction::Kind::allgather:
-        return given(i, what.group.node(static_cast<Rank>(element / what.count)), element % what.count);
-      default: return serial(what.group, sum, of);
+  template <class Op>
+  Values combined(std::size_t i, const Group& terms, std::size_t first, std::size_t count, const Op& op) const {
+    Values result(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      result[e] = serial(terms, op, [&](NodeId member) { return given(i, member, first + e); });
     }
+    return result;
+  }
+
+  // Each rank's block, that from `first` on of what it gives.
+  Values gathered(std::size_t i, std::size_t first) const {
+    const Instruction& what = program_.instructions[i];
+    Values result;
+    for (Rank rank = 0; rank < what.group.size(); ++rank) {
+      const Values block = given(i, what.group.node(rank), first, what.block(rank));
+      result.insert(result.end(), block.begin(), block.end());
+    }
+    return result;
+  }
+
+  // What a rank that gets something gets.
+  Values expected(std::size_t i) const {
+    using Kind = Instruction::Kind;
+    const Instruction& what = program_.instructions[i];
+    const Group& group = what.group;
+    const Rank me = group.rank_of(node_.id());
+    switch (what.kind) {
+      case Kind::barrier: return {};
+      case Kind::broadcast: return given(i, group.node(what.root), 0, what.count);
+      case Kind::reduce:
+      case Kind::allreduce: return combined(i, group, 0, what.count, sum);
+      case Kind::user_allreduce: return combined(i, group, 0, what.count, bitwise);
+      case Kind::allgather:
+      case Kind::gather: return gathered(i, 0);
+      case Kind::scatter: return given(i, group.node(what.root), what.begin(me), what.block(me));
+      case Kind::reduce_scatter: return combined(i, group, what.begin(me), what.block(me), sum);
+      case Kind::all_to_all: return gathered(i, what.begin(me));
+      case Kind::scan: return combined(i, first_ranks(group, me + 1), 0, what.count, sum);
+      case Kind::exscan: return me == 0 ? Values(what.count) : combined(i, first_ranks(group, me), 0, what.count, sum);
+      case Kind::general_reduce: break;
+    }
+    return combined(i, what.participants(), 0, what.count, sum);
   }
 
   std::string describe(std::size_t i) const {
@@ -182,11 +298,11 @@ class ProgramRun {
   }
 
   std::string complaint(std::size_t i) const {
-    const Instruction& what = program_.instructions[i];
-    if (what.kind == Instruction::Kind::reduce && what.group.rank_of(node_.id()) != what.root) return "";
-    const Slot& slot = slots_[i];
-    for (std::size_t e = 0; e < slot.output.size(); ++e) {
-      if (slot.output[e] != expected(i, e)) return describe(i) + " has a wrong element " + std::to_string(e) + "\n";
+    const Values& is = slots_[i].output;
+    if (is.empty()) return "";
+    const Values should_be = expected(i);
+    for (std::size_t e = 0; e < is.size(); ++e) {
+      if (is[e] != should_be[e]) return describe(i) + " has a wrong element " + std::to_string(e) + "\n";
     }
     return "";
   }

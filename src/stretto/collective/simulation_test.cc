@@ -110,7 +110,7 @@ TEST(Simulation, TheCheckerSeesEverySabotage) {
   }
 }
 
-// A small run with every operation, small and large, deferred and not, over two groups.
+// A small run with operations on vectors, small and large, deferred and not, over two groups.
 Program small_program() {
   using Kind = Instruction::Kind;
   using Start = Instruction::Start;
@@ -127,6 +127,26 @@ Program small_program() {
               {Kind::reduce, all, 2, 4, 3, Start::after_merge, 1, 1, 0},
               {Kind::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
               {Kind::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
+          }};
+}
+
+// The same with scans, a general reduce, and operations on blocks.
+Program small_program_of_blocks() {
+  using Kind = Instruction::Kind;
+  using Start = Instruction::Start;
+  const Group all{0, 1, 2, 3, 4};
+  const Group some{4, 1, 3};
+  return {5,
+          78,
+          {
+              {Kind::scatter, all, 0, 2, 1, Start::at_once, 0, 0, 0},
+              {Kind::scan, all, 0, 3, 0, Start::after_earlier, 0, 0, 0},
+              {Kind::reduce_scatter, some, 0, 600, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Kind::general_reduce, all, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Kind::exscan, some, 1, 700, 0, Start::at_once, 0, 0, 0},
+              {Kind::gather, all, 2, 800, 3, Start::after_merge, 1, 1, 0},
+              {Kind::all_to_all, some, 2, 600, 0, Start::after_earlier, 2, 0, 0},
+              {Kind::general_reduce, all, 0, 1, 4, Start::at_once, 0, 0, 0},
           }};
 }
 
@@ -147,9 +167,8 @@ TEST(Simulation, AMeasuredRunIsReplayed) {
 
 // Each message of the run takes each node along. Everybody who lives sees each event trigger, with the right value or
 // poisoned by peer_lost, soon.
-TEST(Simulation, AKillAtEveryMessageIndex) {
+void kill_at_every_message(const Program& program) {
   constexpr double detection = 20e-6;
-  const Program program = small_program();
   const std::string machine = ",seed=4,jitter=1us,reorder=0.2,detection=20us";
   const Result whole = simulate(program, machine);
   ASSERT_EQ(whole.complaints, "");
@@ -170,6 +189,9 @@ TEST(Simulation, AKillAtEveryMessageIndex) {
   EXPECT_GT(clean, 1000U);
   EXPECT_GT(lost, 1000U);
 }
+
+TEST(Simulation, AKillAtEveryMessageIndex) { kill_at_every_message(small_program()); }
+TEST(Simulation, AKillAtEveryMessageIndexOfOperationsOnBlocks) { kill_at_every_message(small_program_of_blocks()); }
 
 TEST(Simulation, TwoKillsAtRandomMessages) {
   for (const std::uint64_t seed : test::seeds(200)) {

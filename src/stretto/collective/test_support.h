@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "stretto/base/random.h"
@@ -62,6 +65,12 @@ inline Group random_group(Random& random, std::uint32_t nodes, std::uint32_t cou
   return Group(chosen);
 }
 
+/// The members of ranks 0 to count - 1.
+inline Group first_ranks(const Group& group, Rank count) {
+  const auto nodes = group.nodes().first(count);
+  return Group(std::vector(nodes.begin(), nodes.end()));
+}
+
 /// x -> a x + b, composed: associative, and the order of the terms matters.
 struct Affine {
   std::uint32_t a;
@@ -82,6 +91,46 @@ auto serial(const Group& group, const Op& op, Of element) {
   auto result = element(group.node(0));
   for (Rank rank = 1; rank < group.size(); ++rank) result = op(result, element(group.node(rank)));
   return result;
+}
+
+/// What `node` contributes, as elements of type T.
+template <class T>
+std::vector<T> values(std::size_t count, std::uint64_t salt, NodeId node) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, Affine>) {
+      result[i] = affine(salt, node, i);
+    } else {
+      result[i] = static_cast<T>(contribution(salt, node, i));
+    }
+  }
+  return result;
+}
+
+/// All members' values, combined one after the other.
+template <class T, class Op>
+std::vector<T> reduced(const Group& group, std::size_t count, std::uint64_t salt, const Op& op) {
+  std::vector<T> result = values<T>(count, salt, group.node(0));
+  for (Rank rank = 1; rank < group.size(); ++rank) {
+    const std::vector<T> next = values<T>(count, salt, group.node(rank));
+    for (std::size_t i = 0; i < count; ++i) result[i] = op(result[i], next[i]);
+  }
+  return result;
+}
+
+template <class T>
+std::span<const T> input_of(const std::vector<T>& vector) {
+  return vector;
+}
+
+/// The chosen one (no name), and all that can do it.
+inline std::vector<std::string_view> algorithms_for(const schedule::Shape& shape) {
+  std::vector<std::string_view> names = {{}};
+  for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
+    if (algorithm->operation() != shape.operation) continue;
+    if (algorithm->supports(algorithm->with_segments(shape))) names.push_back(algorithm->name());
+  }
+  return names;
 }
 
 /// Awaits `event`; "" if it triggered clean, else what its cause says.

@@ -1,0 +1,188 @@
+#include "stretto/collective/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+using schedule::BlockRef;
+using schedule::Buffer;
+using schedule::Operation;
+using schedule::Rank;
+using schedule::Shape;
+
+std::vector<std::size_t> offsets(const BlockTable& table, std::uint32_t blocks) {
+  std::vector<std::size_t> result;
+  for (std::uint32_t index = 0; index <= blocks; ++index) result.push_back(table.offset(index));
+  return result;
+}
+
+using Offsets = std::vector<std::size_t>;
+
+TEST(BlockTable, CutsAVectorAsEvenlyAsCanBe) {
+  EXPECT_EQ(offsets(BlockTable::cut(10, 4, 8), 4), (Offsets{0, 24, 48, 64, 80}));
+  EXPECT_EQ(offsets(BlockTable::cut(8, 4, 1), 4), (Offsets{0, 2, 4, 6, 8}));
+  EXPECT_EQ(offsets(BlockTable::cut(5, 1, 4), 1), (Offsets{0, 20}));
+}
+
+TEST(BlockTable, CutsFewerElementsThanBlocksIntoEmptyOnesAtTheEnd) {
+  EXPECT_EQ(offsets(BlockTable::cut(2, 5, 8), 5), (Offsets{0, 8, 16, 16, 16, 16}));
+  EXPECT_EQ(offsets(BlockTable::cut(0, 3, 8), 3), (Offsets{0, 0, 0, 0}));
+}
+
+TEST(BlockTable, HasEqualAndListedBlocks) {
+  EXPECT_EQ(offsets(BlockTable::equal(12), 3), (Offsets{0, 12, 24, 36}));
+  EXPECT_EQ(offsets(BlockTable::equal(0), 3), (Offsets{0, 0, 0, 0}));
+  const Offsets listed{0, 4, 4, 20};
+  EXPECT_EQ(offsets(BlockTable::listed(listed), 3), listed);
+}
+
+TEST(BlockTable, IsEmptyUnlessMade) { EXPECT_EQ(offsets(BlockTable(), 2), (Offsets{0, 0, 0})); }
+
+// A call with buffers of its own.
+struct Call {
+  Call(Operation operation, std::size_t in, std::size_t out, std::size_t element_bytes = 4) : input(in), output(out) {
+    call.operation = operation;
+    call.input = input;
+    call.output = output;
+    call.element_bytes = element_bytes;
+  }
+
+  std::vector<std::byte> input;
+  std::vector<std::byte> output;
+  CollectiveCall call;
+};
+
+struct Place {
+  std::ptrdiff_t begin;
+  std::size_t bytes;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+Place place_in(const std::vector<std::byte>& memory, ByteSpan part) {
+  return {part.data() - memory.data(), part.size()};
+}
+
+TEST(Layout, AVectorIsCutAlikeInInputOutputAndScratch) {
+  Call of(Operation::allreduce, 40, 40);
+  Layout layout(of.call, {.operation = Operation::allreduce, .size = 4, .blocks = 4});
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 2})), (Place{12, 20}));
+  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 0, 4})), (Place{0, 40}));
+  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 3, 1})), (Place{32, 8}));
+  std::vector<std::byte> scratch(layout.scratch_bytes(12));
+  layout.set_scratch(scratch.data(), 0);
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 2, 2})), (Place{24, 16}));
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 9, 3})), (Place{2 * 64 + 12, 28}));
+}
+
+TEST(Layout, AnUncutVectorHasOneSlotAfterTheOther) {
+  Call of(Operation::scan, 100, 100);
+  Layout layout(of.call, {.operation = Operation::scan, .size = 4});
+  EXPECT_EQ(layout.scratch_bytes(0), 0U);
+  EXPECT_EQ(layout.scratch_bytes(3), 3 * 128U);
+  std::vector<std::byte> scratch(layout.scratch_bytes(3));
+  layout.set_scratch(scratch.data(), 0);
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 2, 1})), (Place{256, 100}));
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 0, 1})), (Place{0, 100}));
+}
+
+TEST(Layout, NothingHasNoMemory) {
+  Call of(Operation::barrier, 0, 0);
+  const Layout layout(of.call, {.operation = Operation::barrier, .size = 4});
+  EXPECT_TRUE(layout.bytes_of({Buffer::input, 0, 0}).empty());
+  EXPECT_TRUE(layout.bytes_of({Buffer::scratch, 0, 0}).empty());
+  EXPECT_EQ(layout.scratch_bytes(0), 0U);
+}
+
+// Vectors in scratch begin at multiples of the alignment; in a vector, blocks are side by side.
+TEST(Layout, ScratchSlotsLieAsInVectorsThatAreAligned) {
+  Call of(Operation::allgather, 20, 60);
+  Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
+  EXPECT_EQ(layout.scratch_bytes(1), 20U);
+  EXPECT_EQ(layout.scratch_bytes(3), 64U);
+  EXPECT_EQ(layout.scratch_bytes(5), 64U + 40U);
+  std::vector<std::byte> scratch(layout.scratch_bytes(6));
+  layout.set_scratch(scratch.data(), 0);
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 1, 2})), (Place{20, 40}));
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 3, 3})), (Place{64, 60}));
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 5, 1})), (Place{104, 20}));
+}
+
+// Only what is used needs memory: its beginning lies `begin` bytes into scratch.
+TEST(Layout, ScratchMayBeginLater) {
+  Call of(Operation::allgather, 20, 60);
+  Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
+  const std::size_t begin = layout.scratch_bytes(4);
+  std::vector<std::byte> scratch(layout.scratch_bytes(6) - begin);
+  layout.set_scratch(scratch.data(), begin);
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 4, 1})), (Place{0, 20}));
+  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 5, 1})), (Place{20, 20}));
+}
+
+TEST(Layout, ListedBlocksMayBeEmpty) {
+  Call of(Operation::scatter, 32, 8);
+  of.call.block_offsets = {0, 8, 8, 32};
+  Layout layout(of.call, {.operation = Operation::scatter, .size = 3});
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 0, 1})), (Place{0, 8}));
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{8, 0}));
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 2})), (Place{8, 24}));
+  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 0, 1})), (Place{0, 8}));
+  EXPECT_EQ(layout.scratch_bytes(2), 8U);
+  EXPECT_EQ(layout.scratch_bytes(4), 64U + 8U);
+}
+
+TEST(Layout, AnAllToAllListsWhatItGivesAndWhatItGets) {
+  Call of(Operation::all_to_all, 24, 12);
+  of.call.block_offsets = {0, 4, 24};
+  of.call.output_offsets = {0, 4, 12};
+  const Layout layout(of.call, {.operation = Operation::all_to_all, .size = 2});
+  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{4, 20}));
+  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 1, 1})), (Place{4, 8}));
+}
+
+// In a general reduce some have one of the buffers only.
+TEST(Layout, AVectorIsAsLongAsTheBufferThatIsThere) {
+  for (const auto& [in, out] : {std::pair(40U, 0U), std::pair(0U, 40U), std::pair(40U, 40U)}) {
+    Call of(Operation::general_reduce, in, out);
+    Layout layout(of.call, {.operation = Operation::general_reduce, .size = 4, .blocks = 2, .contributors = 2});
+    EXPECT_EQ(layout.scratch_bytes(1), 20U);
+    EXPECT_EQ(layout.scratch_bytes(2), 64U);
+  }
+}
+
+std::ptrdiff_t distance(Operation operation, std::size_t in, std::size_t out, Rank me, Offsets listed = {}) {
+  Call of(operation, in, out);
+  of.call.block_offsets = std::move(listed);
+  const Shape shape{.operation = operation, .size = 3};
+  return Layout(of.call, shape).in_place_distance(shape, me);
+}
+
+TEST(Layout, KnowsWhereTheOtherBufferIsInPlace) {
+  for (Rank me = 0; me < 3; ++me) {
+    const auto rank = static_cast<std::ptrdiff_t>(me);
+    for (const Operation operation : {Operation::broadcast, Operation::reduce, Operation::allreduce, Operation::scan,
+                                      Operation::exscan, Operation::general_reduce}) {
+      EXPECT_EQ(distance(operation, 24, 24, me), 0) << schedule::name_of(operation);
+    }
+    for (const Operation operation : {Operation::gather, Operation::allgather}) {
+      EXPECT_EQ(distance(operation, 8, 24, me), 8 * rank) << schedule::name_of(operation);
+    }
+    for (const Operation operation : {Operation::scatter, Operation::reduce_scatter}) {
+      EXPECT_EQ(distance(operation, 24, 8, me), -8 * rank) << schedule::name_of(operation);
+    }
+  }
+}
+
+TEST(Layout, KnowsWhereTheOtherBufferIsAmongListedBlocks) {
+  const Offsets listed{0, 4, 4, 24};
+  EXPECT_EQ(distance(Operation::gather, 20, 24, 2, listed), 4);
+  EXPECT_EQ(distance(Operation::allgather, 0, 24, 1, listed), 4);
+  EXPECT_EQ(distance(Operation::scatter, 24, 20, 2, listed), -4);
+  EXPECT_EQ(distance(Operation::reduce_scatter, 24, 4, 0, listed), 0);
+}
+
+}  // namespace
+}  // namespace stretto

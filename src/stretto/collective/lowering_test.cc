@@ -1,0 +1,430 @@
+#include "stretto/collective/lowering.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/schedule/test_support.h"
+
+// What a lowering promises, looked up in the schedules of all ranks, for all algorithms.
+namespace stretto {
+namespace {
+
+using schedule::Algorithm;
+using schedule::BlockRef;
+using schedule::Buffer;
+using schedule::find_algorithm;
+using schedule::Rank;
+using schedule::Schedule;
+using schedule::Shape;
+using schedule::Step;
+using schedule::StepKind;
+
+constexpr std::uint32_t none = Lowering::none;
+
+// The schedules of all ranks, and what was made of them.
+struct Lowered {
+  std::vector<Schedule> schedules;
+  std::vector<Lowering> lowerings;
+
+  const Step& step(Rank rank, std::uint32_t at) const { return schedules[rank].steps[at]; }
+
+  std::string describe(Rank rank, std::uint32_t at) const {
+    return "rank " + std::to_string(rank) + ", step " + std::to_string(at) + " (" + schedule::describe(step(rank, at)) +
+           ")";
+  }
+
+  // The step by which the peer of message `at` sends or receives it.
+  std::uint32_t other_end(Rank rank, std::uint32_t at) const {
+    const Step& mine = step(rank, at);
+    const StepKind kind = mine.kind == StepKind::send ? StepKind::receive : StepKind::send;
+    const std::vector<Step>& theirs = schedules[mine.peer].steps;
+    const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const Step& each) {
+      return each.kind == kind && each.peer == rank && each.tag == mine.tag;
+    });
+    return found == theirs.end() ? none : static_cast<std::uint32_t>(found - theirs.begin());
+  }
+
+  // What `fault` says of the first step of which it says something.
+  template <class Fault>
+  std::string first_fault(const Fault& fault) const {
+    for (Rank rank = 0; rank < schedules.size(); ++rank) {
+      for (std::uint32_t at = 0; at < schedules[rank].steps.size(); ++at) {
+        const std::string text = fault(rank, at);
+        if (!text.empty()) return describe(rank, at) + " " + text;
+      }
+    }
+    return {};
+  }
+};
+
+Lowered lowered(const Algorithm& algorithm, const Shape& shape) {
+  Lowered all;
+  all.schedules = schedule::test::schedules(algorithm, shape);
+  for (const Schedule& each : all.schedules) all.lowerings.push_back(lower(algorithm, each));
+  return all;
+}
+
+Lowered lowered(std::string_view algorithm, Rank size) {
+  return lowered(find_algorithm(algorithm), schedule::test::shape(find_algorithm(algorithm), size));
+}
+
+bool overlap(const BlockRef& a, const BlockRef& b) {
+  return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+bool reads(const Step& step, const BlockRef& blocks) {
+  return (step.kind != StepKind::receive && overlap(step.source(), blocks)) ||
+         (step.kind == StepKind::reduce && overlap(step.destination(), blocks));
+}
+
+bool writes(const Step& step, const BlockRef& blocks) {
+  return step.kind != StepKind::send && overlap(step.destination(), blocks);
+}
+
+bool depends_on(const Schedule& schedule, std::uint32_t later, std::uint32_t earlier) {
+  std::vector<bool> needed(schedule.steps.size(), false);
+  needed[later] = true;
+  for (std::uint32_t step = later; step > earlier; --step) {
+    if (!needed[step]) continue;
+    for (const std::uint32_t before : schedule.dependencies_of(step)) needed[before] = true;
+  }
+  return needed[earlier];
+}
+
+bool is_ready_early(const Lowering& lowering, std::uint32_t step) {
+  return std::find(lowering.ready_early.begin(), lowering.ready_early.end(), step) != lowering.ready_early.end();
+}
+
+// Of a message that one end takes in place and the other doesn't.
+std::string disagreement_of_ends(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    if (!all.step(rank, at).is_message()) return {};
+    const std::uint32_t other = all.other_end(rank, at);
+    if (other == none) return "has no other end";
+    const Rank peer = all.step(rank, at).peer;
+    if (all.lowerings[rank].in_place[at] == all.lowerings[peer].in_place[other]) return {};
+    return "is in place at one end only";
+  });
+}
+
+std::string fault_of_taken(const Schedule& schedule, const Lowering& lowering, std::uint32_t receive) {
+  const std::uint32_t reader = lowering.reader[receive];
+  const auto& taken = lowering.taken_in_place;
+  const bool is_listed = std::find(taken.begin(), taken.end(), receive) != taken.end();
+  if (lowering.in_place[receive] != (reader != none)) return "is in place or has a reader, but not both";
+  if (is_listed != (reader != none)) return "is taken in place or has a reader, but not both";
+  if (reader == none) return {};
+  const auto successors = schedule.successors_of(receive);
+  if (successors.size() != 1 || successors.front() != reader) return "is waited for by others than its reader";
+  const Step& reduce = schedule.steps[reader];
+  const BlockRef landing = schedule.steps[receive].destination();
+  if (reduce.kind != StepKind::reduce) return "is read by what is no reduce";
+  if (landing.buffer != Buffer::scratch) return "does not land in scratch";
+  const bool as_source = lowering.source_from[reader] == receive && reduce.source() == landing;
+  const bool as_base = lowering.base_from[reader] == receive && reduce.destination() == landing;
+  return as_source != as_base ? "" : "is not what its reader reads";
+}
+
+std::string fault_of_readers(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const Lowering& lowering = all.lowerings[rank];
+    if (all.step(rank, at).kind == StepKind::receive) return fault_of_taken(all.schedules[rank], lowering, at);
+    if (lowering.reader[at] != none) return "has a reader, but receives nothing";
+    for (const std::uint32_t receive : {lowering.source_from[at], lowering.base_from[at]}) {
+      if (receive != none && lowering.reader[receive] != at) return "takes what is not granted to it";
+    }
+    return {};
+  });
+}
+
+/// All ranks of a schedule, run as where they share memory and all data are large.
+class SharedRun {
+ public:
+  explicit SharedRun(const Lowered& all) : all_(all) {
+    for (const Schedule& each : all.schedules) states_.emplace_back(each.steps.size(), State::waiting);
+  }
+
+  // A step that cannot complete; empty if all do.
+  std::string stuck() {
+    while (advance()) {
+    }
+    return all_.first_fault([this](Rank rank, std::uint32_t at) -> std::string {
+      return states_[rank][at] == State::complete ? "" : "never completes";
+    });
+  }
+
+ private:
+  enum class State : std::uint8_t { waiting, started, complete };
+
+  bool advance() {
+    bool any = false;
+    for (Rank rank = 0; rank < states_.size(); ++rank) {
+      for (std::uint32_t at = 0; at < states_[rank].size(); ++at) {
+        State& state = states_[rank][at];
+        const State before = state;
+        if (state == State::waiting && may_start(rank, at)) state = State::started;
+        if (state == State::started && may_complete(rank, at)) state = State::complete;
+        any = any || state != before;
+      }
+    }
+    return any;
+  }
+
+  bool may_start(Rank rank, std::uint32_t at) const {
+    const auto before = all_.schedules[rank].dependencies_of(at);
+    return std::all_of(before.begin(), before.end(),
+                       [&](std::uint32_t each) { return states_[rank][each] == State::complete; });
+  }
+
+  bool may_complete(Rank rank, std::uint32_t at) const {
+    const Step& step = all_.step(rank, at);
+    if (!step.is_message()) return true;
+    const std::uint32_t other = all_.other_end(rank, at);
+    const bool in_place = all_.lowerings[rank].in_place[at];
+    const State theirs = states_[step.peer][other];
+    if (step.kind == StepKind::receive) return theirs == State::complete || (in_place && theirs == State::started);
+    if (step.count == 0) return true;
+    const Lowering& lowering = all_.lowerings[step.peer];
+    if (!in_place) return theirs != State::waiting || is_ready_early(lowering, other);
+    return lowering.reader[other] != none && states_[step.peer][lowering.reader[other]] == State::complete;
+  }
+
+  const Lowered& all_;
+  std::vector<std::vector<State>> states_;
+};
+
+// Whether a message into `filled` may begin while the same place of `granted` has been read, but not all of it: where
+// the caller passes input and output in place, they are the same memory or apart.
+bool same_or_apart(const Shape& shape, Rank me, const BlockRef& granted, const BlockRef& filled) {
+  if (granted.buffer == filled.buffer) return granted == filled || !overlap(granted, filled);
+  if (granted.buffer != Buffer::input || filled.buffer != Buffer::output) return false;
+  const std::int64_t distance = filled.first - granted.first - schedule::in_place_offset(shape, me);
+  return distance == 0 || distance >= granted.count || -distance >= filled.count;
+}
+
+// Of memory into which a peer may write before it has read there what it was granted.
+std::string early_overwriting(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const Schedule& mine = all.schedules[rank];
+    const Step& receive = all.step(rank, at);
+    if (!is_ready_early(all.lowerings[rank], at)) return {};
+    if (receive.kind != StepKind::receive || all.lowerings[rank].in_place[at]) return "fills no memory";
+    if (mine.dependencies_of(at).size() != 1) return "waits for more than a grant";
+    const std::uint32_t granted = mine.dependencies_of(at).front();
+    const Step& grant = all.step(rank, granted);
+    if (grant.kind != StepKind::send || grant.peer != receive.peer || !all.lowerings[rank].in_place[granted]) {
+      return "waits for no grant to its sender";
+    }
+    const Lowering& theirs = all.lowerings[receive.peer];
+    const std::uint32_t reader = theirs.reader[all.other_end(rank, granted)];
+    const std::uint32_t given = all.other_end(rank, at);
+    if (!depends_on(all.schedules[receive.peer], given, reader))
+      return "may be filled before what it overwrites is read";
+    const bool by_piece = theirs.follows[given] == reader;
+    if (by_piece && !same_or_apart(mine.shape, rank, grant.source(), receive.destination())) {
+      return "may be filled where its sender still reads";
+    }
+    return {};
+  });
+}
+
+std::string fault_of_following(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const std::uint32_t reduce = all.lowerings[rank].follows[at];
+    if (reduce == none) return {};
+    const auto before = all.schedules[rank].dependencies_of(at);
+    const bool waits = std::find(before.begin(), before.end(), reduce) != before.end();
+    const Step& made = all.step(rank, reduce);
+    const bool fits = made.kind == StepKind::reduce && made.destination() == all.step(rank, at).source();
+    if (all.step(rank, at).kind != StepKind::send || !waits || !fits) return "follows what does not make it";
+    return {};
+  });
+}
+
+bool within(const BlockRef& blocks, const Lowering::Slots& slots) {
+  return blocks.buffer != Buffer::scratch || blocks.count == 0 ||
+         (blocks.first >= slots.first && blocks.first + blocks.count <= slots.end);
+}
+
+// Of a scratch slot that has no memory, when nothing is taken in place and when all is.
+std::string uncovered_scratch(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const Lowering& lowering = all.lowerings[rank];
+    const Step& step = all.step(rank, at);
+    const bool reads_source = step.kind != StepKind::receive;
+    const bool writes_destination = step.kind != StepKind::send;
+    if (reads_source && !within(step.source(), lowering.scratch)) return "reads beyond scratch";
+    if (writes_destination && !within(step.destination(), lowering.scratch)) return "writes beyond scratch";
+    const bool source_is_elsewhere = lowering.source_from[at] != none;
+    const bool lands_elsewhere = step.kind == StepKind::receive && lowering.in_place[at];
+    const Lowering::Slots& left = lowering.scratch_in_place;
+    if (reads_source && !source_is_elsewhere && !within(step.source(), left))
+      return "reads beyond what is left of scratch";
+    if (writes_destination && !lands_elsewhere && !within(step.destination(), left)) {
+      return "writes beyond what is left of scratch";
+    }
+    const bool is_part =
+        left.first == left.end || (left.first >= lowering.scratch.first && left.end <= lowering.scratch.end);
+    return is_part ? "" : "has more scratch left than there is";
+  });
+}
+
+// Of a copy that somebody misses when its reduce does its work.
+std::string missed_copy(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const std::vector<Step>& steps = all.schedules[rank].steps;
+    const std::uint32_t other = all.lowerings[rank].copy_before[at];
+    if (other == none) return {};
+    if (all.lowerings[rank].copy_before[other] != at) return "is in no pair";
+    if (steps[at].kind != StepKind::copy) return "";
+    const BlockRef made = steps[at].destination();
+    if (steps[other].kind != StepKind::reduce || steps[other].destination() != made) return "is not before its reduce";
+    for (std::uint32_t next = at + 1; next < other; ++next) {
+      if (reads(steps[next], made) || writes(steps[next], made)) return "is missed by step " + std::to_string(next);
+      if (writes(steps[next], steps[at].source())) return "copies what step " + std::to_string(next) + " changes";
+    }
+    return other > at ? "" : "comes after its reduce";
+  });
+}
+
+std::string fault_of(const Lowered& all) {
+  for (const auto check : {disagreement_of_ends, fault_of_readers, early_overwriting, fault_of_following,
+                           uncovered_scratch, missed_copy}) {
+    const std::string fault = check(all);
+    if (!fault.empty()) return fault;
+  }
+  return SharedRun(all).stuck();
+}
+
+std::vector<Rank> sizes() {
+  std::vector<Rank> sizes{16, 17};
+  for (Rank size = 1; size <= 12; ++size) sizes.push_back(size);
+  return sizes;
+}
+
+TEST(Lowering, KeepsWhatEveryAlgorithmMeans) {
+  for (const Algorithm* algorithm : schedule::algorithms()) {
+    for (const Rank size : sizes()) {
+      for (const Shape& shape : schedule::test::shapes(*algorithm, size, size, 2)) {
+        if (shape.root != 0 && shape.root != size - 1) continue;
+        EXPECT_EQ(fault_of(lowered(*algorithm, shape)), "") << schedule::test::label(*algorithm, shape);
+      }
+    }
+  }
+}
+
+std::size_t marked(const std::vector<bool>& steps) {
+  return static_cast<std::size_t>(std::count(steps.begin(), steps.end(), true));
+}
+std::size_t marked(const std::vector<std::uint32_t>& steps) {
+  return steps.size() - static_cast<std::size_t>(std::count(steps.begin(), steps.end(), none));
+}
+
+TEST(Lowering, TakesADirectAllreduceInPlace) {
+  const Lowered all = lowered("direct_allreduce", 4);
+  for (const Lowering& each : all.lowerings) {
+    EXPECT_EQ(marked(each.in_place), 6U) << "three grants, three taken";
+    EXPECT_EQ(marked(each.reader), 3U);
+    EXPECT_GE(each.ready_early.size(), 1U);
+    EXPECT_EQ(marked(each.follows), 3U);
+    EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
+  }
+}
+
+TEST(Lowering, LeavesAnExchangeAlone) {
+  const Lowered all = lowered("recursive_doubling", 4);
+  for (const Lowering& each : all.lowerings) {
+    EXPECT_EQ(marked(each.in_place), 0U);
+    EXPECT_TRUE(each.ready_early.empty());
+    EXPECT_EQ(each.scratch.end, each.scratch_in_place.end);
+  }
+}
+
+// The checks see what is wrong: each of the following breaks one promise.
+
+std::uint32_t first_marked(const std::vector<bool>& steps, bool mark) {
+  return static_cast<std::uint32_t>(std::find(steps.begin(), steps.end(), mark) - steps.begin());
+}
+
+TEST(LoweringCheck, SeesEndsThatDisagree) {
+  for (Rank rank = 0; rank < 4; ++rank) {
+    Lowered all = lowered("direct_allreduce", 4);
+    const std::uint32_t grant = first_marked(all.lowerings[rank].in_place, true);
+    all.lowerings[rank].in_place[grant] = false;
+    EXPECT_NE(disagreement_of_ends(all).find("is in place at one end only"), std::string::npos);
+  }
+}
+
+// Each of two partners grants the other what it then writes over, and waits until the other has read it.
+TEST(LoweringCheck, SeesAnExchangeThatWaitsForItself) {
+  Lowered all = lowered("recursive_doubling", 4);
+  for (Rank rank = 0; rank < 4; ++rank) {
+    const Schedule& schedule = all.schedules[rank];
+    Lowering& lowering = all.lowerings[rank];
+    for (std::uint32_t at = 0; at < schedule.round_offsets[1]; ++at) {
+      lowering.in_place[at] = schedule.steps[at].is_message();
+      if (schedule.steps[at].kind != StepKind::receive) continue;
+      lowering.reader[at] = schedule.successors_of(at).front();
+      lowering.source_from[lowering.reader[at]] = at;
+      lowering.taken_in_place.push_back(at);
+    }
+  }
+  EXPECT_EQ(disagreement_of_ends(all), "");
+  EXPECT_EQ(fault_of_readers(all), "");
+  EXPECT_NE(SharedRun(all).stuck().find("never completes"), std::string::npos);
+}
+
+TEST(LoweringCheck, SeesAReaderThatReadsSomethingElse) {
+  Lowered all = lowered("direct_allreduce", 4);
+  Lowering& lowering = all.lowerings[2];
+  const auto taken =
+      std::find_if(lowering.reader.begin(), lowering.reader.end(), [](auto each) { return each != none; });
+  const auto other =
+      std::find_if(taken, lowering.reader.end(), [&](auto each) { return each != none && each != *taken; });
+  ASSERT_NE(other, lowering.reader.end());
+  std::swap(*taken, *other);
+  EXPECT_NE(fault_of_readers(all), "");
+}
+
+TEST(LoweringCheck, SeesMemoryThatIsFilledTooEarly) {
+  Lowered all = lowered("recursive_doubling", 4);
+  const Schedule& schedule = all.schedules[1];
+  for (std::uint32_t at = schedule.round_offsets[1]; at < schedule.steps.size(); ++at) {
+    if (schedule.steps[at].kind == StepKind::receive) all.lowerings[1].ready_early.push_back(at);
+  }
+  EXPECT_NE(early_overwriting(all), "");
+}
+
+TEST(LoweringCheck, SeesScratchThatIsTooSmall) {
+  for (const std::string_view name : {"recursive_doubling", "direct_allreduce"}) {
+    Lowered all = lowered(name, 5);
+    --all.lowerings[0].scratch.end;
+    EXPECT_NE(uncovered_scratch(all), "") << name;
+  }
+  Lowered all = lowered("recursive_doubling", 5);
+  --all.lowerings[0].scratch_in_place.end;
+  EXPECT_NE(uncovered_scratch(all), "");
+}
+
+// A copy that is sent before anything is added to it.
+TEST(LoweringCheck, SeesACopyThatIsMissed) {
+  Lowered all = lowered("recursive_doubling", 4);
+  const std::vector<Step>& steps = all.schedules[0].steps;
+  const auto find = [&](StepKind kind) {
+    const auto found = std::find_if(steps.begin(), steps.end(), [kind](const Step& each) { return each.kind == kind; });
+    return static_cast<std::uint32_t>(found - steps.begin());
+  };
+  const std::uint32_t copy = find(StepKind::copy);
+  const std::uint32_t reduce = find(StepKind::reduce);
+  ASSERT_LT(copy, reduce);
+  all.lowerings[0].copy_before[copy] = reduce;
+  all.lowerings[0].copy_before[reduce] = copy;
+  EXPECT_NE(missed_copy(all).find("is missed by step"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stretto
