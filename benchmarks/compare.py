@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Prints the results of scripts/bench side by side: compare.py FILE.jsonl...
 
-Each table has a row for a question (ranks and bytes), a column for each rival, and the ratio of Stretto's time to that of
-the best MPI; below 1 Stretto is faster. Rivals that are missing and runs that failed are listed by name.
+Each table of times has a row for a question (operation, bytes, ranks), a column for each rival, and the ratio of
+Stretto's time to that of the best MPI: below 1 Stretto is ahead, and marked. Rivals that are missing and runs that
+failed are listed by name.
 """
 
 import argparse
@@ -11,6 +12,18 @@ import sys
 from pathlib import Path
 
 NOT_MEASURED = "-"
+OPERATIONS = (
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "allgather",
+    "gather",
+    "scatter",
+    "reduce_scatter",
+    "all_to_all",
+    "scan",
+)
 
 
 def read_rows(paths):
@@ -68,19 +81,60 @@ def columns_of(rows):
     return sorted(names, key=lambda name: not name.startswith("stretto"))
 
 
+def questions_of(row):
+    """What rows have to have in common to be compared: ranks, operation, whether in user memory, bytes.
+
+    MPI's vectors always lie in the user's own memory; Stretto's lie there where it says so.
+    """
+    memories = [row["memory"] == "user"] if "memory" in row else [False, True]
+    return [(row["ranks"], OPERATIONS.index(row["operation"]), user, row["bytes"]) for user in memories]
+
+
+def ratios_of(at, columns):
+    """Stretto's times over that of the best MPI, of those columns that were measured."""
+    best = min((at[name] for name in at if not name.startswith("stretto")), default=None)
+    ours = [name for name in columns if name.startswith("stretto") and name in at]
+    return {name: at[name] / best for name in ours} if best else {}
+
+
+def is_ahead(ratio):
+    return round(ratio, 2) < 1
+
+
+def mark_of(ratio):
+    return f"{'ahead ' if is_ahead(ratio) else ''}{ratio:.2f}"
+
+
+def by_question(rows, field):
+    """Of each question the field by column, in the order in which they are printed."""
+    questions = {}
+    for row in rows:
+        for question in questions_of(row):
+            questions.setdefault(question, {})[column_of(row)] = row[field]
+    strettos = {question for row in rows if row["rival"] == "stretto" for question in questions_of(row)}
+    asked = [question for question in questions if question in strettos or not question[2]]
+    return [(question, questions[question]) for question in sorted(asked)]
+
+
 def print_times(rows, field, title):
-    """A table of one field, a row for each (ranks, bytes)."""
+    """A table of one field, a row for each question, and how often Stretto is ahead."""
     columns = columns_of(rows)
     ours = [name for name in columns if name.startswith("stretto")]
-    times = {(row["ranks"], row["bytes"], column_of(row)): row[field] for row in rows}
     lines = []
-    for ranks, size in sorted({(row["ranks"], row["bytes"]) for row in rows}):
-        at = {name: times[ranks, size, name] for name in columns if (ranks, size, name) in times}
-        best = min((at[name] for name in at if name not in ours), default=None)
-        ratios = [f"{at[name] / best:.2f}" if name in at and best else NOT_MEASURED for name in ours]
+    judged = []
+    for (ranks, operation, user, size), at in by_question(rows, field):
+        ratios = ratios_of(at, columns)
+        judged.append(ratios)
         cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
-        lines.append([str(ranks), size_of(size), *cells, *ratios])
-    print_table(title, ["ranks", "size", *columns, *(f"{name} / best MPI" for name in ours)], lines)
+        marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
+        name = OPERATIONS[operation] + (", user memory" if user else "")
+        lines.append([name, size_of(size), str(ranks), *cells, *marks])
+    ratio_columns = [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+    print_table(title, ["operation", "size", "ranks", *columns, *ratio_columns], lines)
+    print()
+    for name in ours:
+        compared = [ratios[name] for ratios in judged if name in ratios]
+        print(f"  {name} is ahead of the best MPI in {sum(map(is_ahead, compared))} of {len(compared)}")
 
 
 def print_overlap(rows):
@@ -142,10 +196,10 @@ def main():
     print_notes(rows)
     if events := [row for row in rows if "benchmark" in row]:
         print_events(events)
-    if allreduce := of(rows, "allreduce"):
-        print_times(allreduce, "median_seconds", "All-reduce of doubles: median over the calls of the slowest rank's time")
-        print_times(allreduce, "p99_seconds", "The same: 99th percentile")
-        print_times(allreduce, "back_to_back_seconds", "The same, without barriers in between: mean")
+    if times := [row for row in rows if row.get("operation") in OPERATIONS]:
+        print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
+        print_times(times, "p99_seconds", "The same: 99th percentile")
+        print_times(times, "back_to_back_seconds", "The same, without barriers in between: mean")
     if overlap := of(rows, "allreduce_overlap"):
         print_overlap(overlap)
     if idle := of(rows, "idle"):

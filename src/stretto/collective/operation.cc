@@ -1,7 +1,6 @@
 #include "stretto/collective/operation.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -133,7 +132,7 @@ void CollectiveOperation::add_shards() {
     combines_.push_back({Plan::none, call_.output, call_.output.data(), shard.data(), 0});
   }
   if (!call_.output.empty() && call_.output.data() != call_.input.data()) {
-    std::memcpy(call_.output.data(), call_.input.data(), call_.output.size());
+    copy_bytes(call_.output.data(), call_.input);
   }
   call_.input = call_.output;
   layout_.set_input(call_.output);

@@ -1,7 +1,6 @@
 // The part of CollectiveOperation that a node does by itself: copies and combinations.
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -59,7 +58,7 @@ void CollectiveOperation::start_copy(std::uint32_t step) {
   // A reduce that comes next may read the source itself.
   const bool left_to_reduce = plan_->lowering().copy_before[step] != Lowering::none;
   if (!left_to_reduce && !source.empty() && source.data() != destination.data()) {
-    std::memmove(destination.data(), source.data(), source.size());
+    copy_bytes(destination.data(), source);
     service_.endpoint().context().spend(cost_of(source.size()));
   }
   complete_step(step);

@@ -1,6 +1,5 @@
 // The part of CollectiveOperation that speaks with its peers; operation_transfer.cc has what is large.
 
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -40,7 +39,7 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
     return message.from == peer && fabric::read_header<CallHeader>(message).tag == what.tag;
   });
   if (!parked) return;
-  if (!destination.empty()) std::memcpy(destination.data(), parked->payload.data(), destination.size());
+  copy_bytes(destination.data(), parked->payload);
   complete_step(step);
 }
 
@@ -148,7 +147,7 @@ void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Messag
     parked_.add(message);
     return;
   }
-  if (!payload.empty()) std::memcpy(data_of(step).data(), payload.data(), payload.size());
+  copy_bytes(data_of(step).data(), payload);
   complete_step(step);
   run();
 }

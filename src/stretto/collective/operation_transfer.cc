@@ -2,7 +2,6 @@
 // where ranks share memory, what is taken or written in place.
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -98,7 +97,7 @@ void CollectiveOperation::stage_piece(std::uint32_t step) {
   const ByteSpan data = data_of(step);
   const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
-  std::memcpy(service_.endpoint().segment().pointer(offset) + staged.bytes, data.data() + staged.bytes, bytes);
+  copy_bytes(service_.endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   send_grant(step, offset, staged.bytes);
 }
@@ -169,7 +168,7 @@ void CollectiveOperation::write_piece(std::uint32_t step, std::size_t upto) {
   Transfer& outgoing = transfer(step);
   const ByteSpan data = data_of(step);
   if (upto > outgoing.bytes) {
-    std::memcpy(outgoing.place + outgoing.bytes, data.data() + outgoing.bytes, upto - outgoing.bytes);
+    copy_bytes(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
     outgoing.bytes = upto;
   }
   const bool each_piece = outgoing.landing != 0;
@@ -219,7 +218,7 @@ void CollectiveOperation::landed(std::uint32_t step, std::size_t upto) {
   if (incoming.staging >= 0) {
     fabric::Segment& segment = service_.endpoint().segment();
     const auto staging = static_cast<std::uint64_t>(incoming.staging);
-    std::memcpy(data.data() + incoming.bytes, segment.pointer(staging) + incoming.bytes, upto - incoming.bytes);
+    copy_bytes(data.data() + incoming.bytes, {segment.pointer(staging) + incoming.bytes, upto - incoming.bytes});
     if (upto == data.size()) {
       segment.release(staging);
       incoming.staging = -1;

@@ -17,7 +17,7 @@ struct InProcessEndpoint::MessageParcel : Parcel {
         header_bytes(static_cast<std::uint32_t>(header.size())),
         payload_bytes(static_cast<std::uint32_t>(payload.size())) {
     if (!header.empty()) std::memcpy(data(), header.data(), header.size());
-    if (!payload.empty()) std::memcpy(data() + header.size(), payload.data(), payload.size());
+    copy_bytes(data() + header.size(), payload);
   }
 
   static void arrive(Item* item) noexcept {
@@ -68,9 +68,7 @@ struct InProcessEndpoint::PutParcel : Parcel {
       to.reject(from, "put", parcel->target, parcel->data.size());
       return;
     }
-    if (!parcel->data.empty()) {
-      std::memcpy(to.segment().pointer(parcel->target), parcel->data.data(), parcel->data.size());
-    }
+    copy_bytes(to.segment().pointer(parcel->target), parcel->data);
     to.notify(from, parcel->notification);
   }
 
@@ -91,7 +89,7 @@ struct InProcessEndpoint::GetReply : Parcel {
     if (found == reply->to.gets_.end()) return;  // its owner was declared lost in between
     const PendingGet get = found->second;
     reply->to.gets_.erase(found);
-    if (!reply->data.empty()) std::memcpy(get.destination.data(), reply->data.data(), reply->data.size());
+    copy_bytes(get.destination.data(), reply->data);
     get.completion->complete(false);
   }
 
@@ -172,7 +170,7 @@ void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Noti
   }
   InProcessEndpoint& peer = *peers_[to];
   const bool in_place = direct_ && peer.segment().contains(target, source.size());
-  if (in_place && !source.empty()) std::memcpy(peer.segment().pointer(target), source.data(), source.size());
+  if (in_place) copy_bytes(peer.segment().pointer(target), source);
   carrier_.carry(new PutParcel(*this, peer, target, in_place ? ConstByteSpan() : source, notification), source.size());
   if (completion != nullptr) complete_later(completion, false);
 }
@@ -185,7 +183,7 @@ void InProcessEndpoint::get(NodeId from, Offset source, ByteSpan destination, Co
   }
   InProcessEndpoint& peer = *peers_[from];
   if (direct_ && peer.segment().contains(source, destination.size())) {
-    if (!destination.empty()) std::memcpy(destination.data(), peer.segment().pointer(source), destination.size());
+    copy_bytes(destination.data(), {peer.segment().pointer(source), destination.size()});
     complete_later(completion, false);
     return;
   }

@@ -171,7 +171,7 @@ void HostTransport::handle_put_piece(HostPeer& peer, ConstByteSpan header, Const
     sink_.on_peer_lost(peer.node, fault(peer, "it sent a piece of a put that lies outside of the put"));
     return;
   }
-  if (!payload.empty()) std::memcpy(window->data() + piece.at, payload.data(), payload.size());
+  copy_bytes(window->data() + piece.at, payload);
   if (piece.at + payload.size() == window->size()) sink_.on_notification(peer.node, piece.notification);
 }
 
@@ -197,7 +197,7 @@ void HostTransport::handle_get_piece(HostPeer& peer, ConstByteSpan header, Const
     return;
   }
   PendingGet& get = found->second;
-  if (!payload.empty()) std::memcpy(get.destination.data() + piece.at, payload.data(), payload.size());
+  copy_bytes(get.destination.data() + piece.at, payload);
   get.received += payload.size();
   if (get.received < get.destination.size()) return;
   sink_.complete_later(get.completion, false);

@@ -1,7 +1,6 @@
 #include "stretto/fabric/cluster/host/outbox.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace stretto::fabric::cluster {
@@ -74,7 +73,7 @@ Outbox::Step Outbox::step(Put& put) {
   const std::uint64_t left = put.source.size() - put.at;
   if (put.place != nullptr) {
     const std::size_t piece = std::min<std::uint64_t>(left, copy_piece_bytes);
-    if (piece != 0) std::memcpy(put.place + put.at, put.source.data() + put.at, piece);
+    copy_bytes(put.place + put.at, put.source.subspan(put.at, piece));
     put.at += piece;
     if (piece < left) return Step::moved;
     if (!write(kind_of(OwnKind::notification), bytes_of(put.notification), {})) {
@@ -93,7 +92,7 @@ Outbox::Step Outbox::step(Put& put) {
 
 Outbox::Step Outbox::step(Get& get) {
   const std::size_t piece = std::min<std::uint64_t>(get.destination.size() - get.at, copy_piece_bytes);
-  if (piece != 0) std::memcpy(get.destination.data() + get.at, get.place + get.at, piece);
+  copy_bytes(get.destination.data() + get.at, {get.place + get.at, piece});
   get.at += piece;
   if (get.at < get.destination.size()) return Step::moved;
   complete(get.completion, false);

@@ -5,15 +5,6 @@
 
 namespace stretto::fabric::cluster {
 
-namespace {
-
-// memcpy(null, null, 0) is not allowed.
-void copy(std::byte* to, ConstByteSpan from) noexcept {
-  if (!from.empty()) std::memcpy(to, from.data(), from.size());
-}
-
-}  // namespace
-
 RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed)
     : lines_(lines), mask_(line_count - 1), limit_(line_count), consumed_(consumed), overwritten_(line_count / 64) {}
 
@@ -30,8 +21,8 @@ bool RingWriter::try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpa
   if (!has_room(count)) return false;
   RingLine& first = lines_[written_ & mask_];
   if (count == 1) {
-    copy(first.bytes, header);
-    copy(first.bytes + header.size(), payload);
+    copy_bytes(first.bytes, header);
+    copy_bytes(first.bytes + header.size(), payload);
   } else {
     write_long(head, header, payload);
   }
@@ -49,8 +40,8 @@ void RingWriter::write_long(const LineHead& head, ConstByteSpan header, ConstByt
   RingLine& first = lines_[written_ & mask_];
   const std::size_t header_here = std::min(header.size(), RingLine::inline_bytes);
   const std::size_t payload_here = std::min(payload.size(), RingLine::inline_bytes - header_here);
-  copy(first.bytes, header.first(header_here));
-  copy(first.bytes + header_here, payload.first(payload_here));
+  copy_bytes(first.bytes, header.first(header_here));
+  copy_bytes(first.bytes + header_here, payload.first(payload_here));
   mark(written_ + 1, written_ + head.lines(), true);
   // The rest is one run of bytes from the second line on, which may go round the ring's end.
   const std::uint64_t tail = (written_ + 1) * sizeof(RingLine);
@@ -64,8 +55,8 @@ void RingWriter::copy_tail(std::uint64_t position, ConstByteSpan bytes) noexcept
   const std::uint64_t ring_bytes = (mask_ + 1) * sizeof(RingLine);
   const std::uint64_t at = position & (ring_bytes - 1);
   const std::size_t before_end = std::min<std::size_t>(bytes.size(), ring_bytes - at);
-  copy(base + at, bytes.first(before_end));
-  copy(base, bytes.subspan(before_end));
+  copy_bytes(base + at, bytes.first(before_end));
+  copy_bytes(base, bytes.subspan(before_end));
 }
 
 bool RingWriter::was_overwritten(std::uint64_t position) const noexcept {
@@ -100,8 +91,8 @@ DecodedLine RingReader::take(std::byte* buffer) noexcept {
     const std::uint64_t at = (position_ + 1) * sizeof(RingLine) & (ring_bytes - 1);
     const std::size_t rest = total - RingLine::inline_bytes;
     const std::size_t before_end = std::min<std::size_t>(rest, ring_bytes - at);
-    std::memcpy(buffer + RingLine::inline_bytes, base + at, before_end);
-    std::memcpy(buffer + RingLine::inline_bytes + before_end, base, rest - before_end);
+    copy_bytes(buffer + RingLine::inline_bytes, {base + at, before_end});
+    copy_bytes(buffer + RingLine::inline_bytes + before_end, {base, rest - before_end});
   }
   position_ += line.head.lines();
   return line;

@@ -1,0 +1,108 @@
+// MPI's collective operations, measured as stretto.cc measures Stretto's; C11 and MPI 3.1. One JSON object a line from
+// rank 0.
+//
+//   mpicc -std=c11 -O2 -I benchmarks -o collective_mpi benchmarks/collective/mpi*.c -lm
+//   mpirun -n 2 ./collective_mpi --rival NAME [--measure latency|overlap|idle] [--operations broadcast,scan]
+//                                [--sizes 8,1024] [--seconds 0.1]
+//
+// A latency is the maximum over the ranks of one call, each call after a barrier; the median and the 99th percentile
+// are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
+// mean.
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective/mpi_call.h"
+#include "collective/mpi_measurements.h"
+
+enum { most_words = 32 };
+
+typedef struct {
+  const char *rival, *measure;
+  Operation operations[most_words];
+  size_t sizes[most_words];
+  int operation_count, size_count;
+  double seconds;
+} Options;
+
+static Operation operation_named(const char* name) {
+  for (int i = 0; i < operation_count; ++i) {
+    if (!strcmp(name, operation_names[i])) return (Operation)i;
+  }
+  fail("there is no such operation");
+  return OPERATION_BARRIER;
+}
+
+static size_t size_from(const char* text) {
+  char* end;
+  const size_t size = strtoul(text, &end, 10);
+  if (*end != 0 || size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
+  return size;
+}
+
+static void set_option(Options* options, const char* name, char* value) {
+  if (!strcmp(name, "--rival")) {
+    options->rival = value;
+  } else if (!strcmp(name, "--measure")) {
+    options->measure = value;
+  } else if (!strcmp(name, "--seconds")) {
+    options->seconds = atof(value);
+  } else if (!strcmp(name, "--operations") || !strcmp(name, "--sizes")) {
+    const int sizes = !strcmp(name, "--sizes");
+    int count = 0;
+    for (char* word = strtok(value, ","); word != NULL; word = strtok(NULL, ","), ++count) {
+      if (count == most_words) fail("the list is too long");
+      if (sizes) options->sizes[count] = size_from(word);
+      if (!sizes) options->operations[count] = operation_named(word);
+    }
+    *(sizes ? &options->size_count : &options->operation_count) = count;
+  } else {
+    fail("the options are --rival, --measure, --operations, --sizes and --seconds");
+  }
+}
+
+static Options options_from(int argc, char** argv) {
+  Options options = {.rival = "mpi",
+                     .measure = "latency",
+                     .sizes = {8, 1024, 65536, 1 << 20},
+                     .operation_count = operation_count,
+                     .size_count = 4,
+                     .seconds = 0.1};
+  for (int i = 0; i < operation_count; ++i) options.operations[i] = (Operation)i;
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc) fail("each option needs a value");
+    set_option(&options, argv[i], argv[i + 1]);
+  }
+  return options;
+}
+
+static void measure_latencies(const Options* options) {
+  for (int i = 0; i < options->operation_count; ++i) {
+    const Operation operation = options->operations[i];
+    if (operation == OPERATION_BARRIER) {
+      measure_latency(operation, 0, options->seconds);
+      continue;
+    }
+    for (int s = 0; s < options->size_count; ++s) measure_latency(operation, options->sizes[s], options->seconds);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const Options options = options_from(argc, argv);
+  begin_measurements(options.rival);
+  if (!strcmp(options.measure, "latency")) {
+    measure_latencies(&options);
+  } else if (!strcmp(options.measure, "overlap")) {
+    measure_overlap();
+  } else if (!strcmp(options.measure, "idle")) {
+    measure_idle();
+  } else {
+    fail("--measure is latency, overlap or idle");
+  }
+  MPI_Finalize();
+  return 0;
+}

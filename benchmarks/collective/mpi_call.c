@@ -1,0 +1,92 @@
+#define _GNU_SOURCE
+#include "collective/mpi_call.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+int rank, ranks;
+
+double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void fail(const char* what) {
+  fprintf(stderr, "collective_mpi: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void* allocate(size_t bytes) {
+  void* memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
+  if (memory == NULL) fail("out of memory");
+  return memory;
+}
+
+Call make_call(Operation operation, size_t bytes) {
+  Call call = {.operation = operation, .block = bytes / sizeof(double)};
+  call.input_size = call.block * input_blocks(operation, rank, ranks);
+  call.output_size = call.block * output_blocks(operation, rank, ranks);
+  call.input = allocate(call.input_size * sizeof(double));
+  call.output = allocate(call.output_size * sizeof(double));
+  for (size_t i = 0; i < call.input_size; ++i) call.input[i] = input_value(rank, i);
+  return call;
+}
+
+void free_call(Call* call) {
+  free(call->input);
+  free(call->output);
+}
+
+void run_call(const Call* call) {
+  const double* in = call->input;
+  double* out = call->output;
+  const int count = (int)call->block;
+  const MPI_Comm all = MPI_COMM_WORLD;
+  switch (call->operation) {
+    case OPERATION_BARRIER: MPI_Barrier(all); break;
+    case OPERATION_BROADCAST: MPI_Bcast(out, count, MPI_DOUBLE, 0, all); break;
+    case OPERATION_REDUCE: MPI_Reduce(in, out, count, MPI_DOUBLE, MPI_SUM, 0, all); break;
+    case OPERATION_ALLREDUCE: MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
+    case OPERATION_ALLGATHER: MPI_Allgather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, all); break;
+    case OPERATION_GATHER: MPI_Gather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, 0, all); break;
+    case OPERATION_SCATTER: MPI_Scatter(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, 0, all); break;
+    case OPERATION_REDUCE_SCATTER: MPI_Reduce_scatter_block(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
+    case OPERATION_ALL_TO_ALL: MPI_Alltoall(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, all); break;
+    case OPERATION_SCAN: MPI_Scan(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
+  }
+}
+
+// Nobody leaves a barrier before all have come. All ranks of the job have one clock.
+static void check_barrier(const Call* call) {
+  double came = now(), left, last;
+  run_call(call);
+  left = now();
+  MPI_Allreduce(&came, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (left < last) fail("a barrier let a rank go too early");
+}
+
+void clear_output(const Call* call) {
+  for (size_t i = 0; i < call->output_size; ++i) call->output[i] = value_before(call->operation, rank, i);
+}
+
+void verify_output(const Call* call) {
+  for (size_t i = 0; i < call->output_size; ++i) {
+    if (call->output[i] == expected_output(call->operation, rank, ranks, call->block, i)) continue;
+    fprintf(stderr, "collective_mpi: %s of %zu bytes, rank %d of %d, element %zu:\n", operation_names[call->operation],
+            call->block * sizeof(double), rank, ranks, i);
+    fail("the result is wrong");
+  }
+}
+
+void check_call(const Call* call) {
+  if (call->operation == OPERATION_BARRIER) {
+    check_barrier(call);
+    return;
+  }
+  clear_output(call);
+  run_call(call);
+  verify_output(call);
+}

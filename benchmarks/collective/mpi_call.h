@@ -1,0 +1,36 @@
+// One collective operation of MPI at one size: its buffers, and what has to come out.
+#pragma once
+
+#include <stddef.h>
+
+#include "collective/operations.h"
+
+typedef struct {
+  Operation operation;
+  size_t block;  // elements
+  size_t input_size, output_size;
+  double *input, *output;
+} Call;
+
+extern int rank, ranks;
+
+double now(void);
+
+// Ends the program at all ranks.
+void fail(const char* what);
+
+void* allocate(size_t bytes);
+
+Call make_call(Operation operation, size_t bytes);
+void free_call(Call* call);
+
+void run_call(const Call* call);
+
+// Makes the output what no call gives.
+void clear_output(const Call* call);
+
+// Fails if the output is not what every call has to give.
+void verify_output(const Call* call);
+
+// Both, with a call in between. Collective.
+void check_call(const Call* call);

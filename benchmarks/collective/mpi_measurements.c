@@ -1,0 +1,177 @@
+#define _GNU_SOURCE
+#include "collective/mpi_measurements.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collective/mpi_call.h"
+
+static const char* rival_name;
+static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+
+static double over_ranks(double value, MPI_Op operator) {
+  double result;
+  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, operator, MPI_COMM_WORLD);
+  return result;
+}
+
+// What the library says about itself, its first words, fit for a JSON string.
+static void ask_version(void) {
+  int length;
+  MPI_Get_library_version(version, &length);
+  for (char* c = version; *c != 0; ++c) {
+    if (*c == ',' || *c == '\n') {
+      *c = 0;
+      break;
+    }
+    if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
+  }
+}
+
+void begin_measurements(const char* rival) {
+  rival_name = rival;
+  ask_version();
+}
+
+static void begin_row(const char* operation) {
+  printf("{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"ranks\":%d", operation,
+         rival_name, version, ranks);
+}
+
+static void end_row(void) {
+  printf("}\n");
+  fflush(stdout);
+}
+
+static double back_to_back(const Call* call, int count) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now();
+  for (int i = 0; i < count; ++i) run_call(call);
+  return over_ranks((now() - start) / count, MPI_MAX);
+}
+
+static int ascending(const void* a, const void* b) {
+  const double left = *(const double*)a, right = *(const double*)b;
+  return (left > right) - (left < right);
+}
+
+// Fills `seconds`, sorted: of each call the maximum over the ranks.
+static void timed_calls(const Call* call, int count, double* seconds) {
+  double* mine = allocate((size_t)count * sizeof(double));
+  for (int i = 0; i < count; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = now();
+    run_call(call);
+    mine[i] = now() - start;
+  }
+  MPI_Allreduce(mine, seconds, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  qsort(seconds, (size_t)count, sizeof(double), ascending);
+  free(mine);
+}
+
+static double after_barriers(const Call* call, int count) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now();
+  for (int i = 0; i < count; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    run_call(call);
+  }
+  return over_ranks((now() - start) / count, MPI_MAX);
+}
+
+static int iterations_that_fit(const Call* call, double budget) {
+  double estimate = after_barriers(call, first_calls);
+  if (estimate < short_call_seconds) {
+    double estimates[estimate_trials];
+    for (int i = 0; i < estimate_trials; ++i) estimates[i] = after_barriers(call, estimate_calls);
+    qsort(estimates, estimate_trials, sizeof(double), ascending);
+    estimate = estimates[estimate_trials / 2];
+  }
+  return (int)fmax(fewest_iterations, fmin(budget / fmax(estimate, shortest_call_seconds), most_iterations));
+}
+
+void measure_latency(Operation operation, size_t bytes, double budget) {
+  Call call = make_call(operation, bytes);
+  check_call(&call);
+  const int iterations = iterations_that_fit(&call, budget);
+  double* seconds = allocate((size_t)iterations * sizeof(double));
+  timed_calls(&call, iterations, seconds);
+  const double mean = back_to_back(&call, iterations);
+  check_call(&call);
+  if (rank == 0) {
+    begin_row(operation_names[operation]);
+    printf(
+        ",\"bytes\":%zu,\"iterations\":%d,\"median_seconds\":%.9g,\"p99_seconds\":%.9g,\"back_to_back_seconds\":%.9g",
+        bytes, iterations, seconds[iterations / 2], seconds[(int)ceil(0.99 * iterations) - 1], mean);
+    end_row();
+  }
+  free(seconds);
+  free_call(&call);
+}
+
+// A rank that computes cannot see when its operation completes: the first test after the computation counts as in time.
+// Returns whether it was, at all ranks; `left` is when the last rank has the result.
+static int overlapped_call(const Call* call, double computation, double* left) {
+  MPI_Request request;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double end = now() + computation;
+  MPI_Iallreduce(call->input, call->output, (int)call->block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  while (now() < end) {
+  }
+  const double computed = now();
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  *left = over_ranks(computation + now() - computed, MPI_MAX);
+  return over_ranks(done, MPI_MIN) != 0;
+}
+
+void measure_overlap(void) {
+  Call call = make_call(OPERATION_ALLREDUCE, overlap_bytes);
+  double alone[overlap_calls_alone], left[overlap_repetitions];
+  timed_calls(&call, overlap_calls_alone, alone);
+  const double alone_seconds = alone[overlap_calls_alone / 2];
+  const double computation = overlap_factor * alone_seconds;
+  clear_output(&call);
+  overlapped_call(&call, computation, left);  // warms up
+  int in_time = 0;
+  for (int i = 0; i < overlap_repetitions; ++i) in_time += overlapped_call(&call, computation, &left[i]);
+  verify_output(&call);
+  qsort(left, overlap_repetitions, sizeof(double), ascending);
+  free_call(&call);
+  if (rank != 0) return;
+  begin_row("allreduce_overlap");
+  printf(
+      ",\"bytes\":%d,\"iterations\":%d,\"completed_before_computation_ended\":%d,\"alone_seconds\":%.9g,"
+      "\"completion_seconds\":%.9g,\"slowest_completion_seconds\":%.9g,\"computation_seconds\":%.9g",
+      overlap_bytes, overlap_repetitions, in_time, alone_seconds, left[overlap_repetitions / 2],
+      left[overlap_repetitions - 1], computation);
+  end_row();
+}
+
+static double cpu_seconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+// All ranks wait in a barrier for rank 0, which sleeps.
+void measure_idle(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double cpu_before = cpu_seconds();
+  const double start = now();
+  if (rank == 0) usleep((useconds_t)(1e6 * idle_seconds));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double waited = now() - start;
+  const double cpu = over_ranks(cpu_seconds() - cpu_before, MPI_SUM);
+  if (rank != 0) return;
+  begin_row("idle");
+  printf(",\"seconds\":%.9g,\"cpu_seconds\":%.9g,\"cores\":%.9g", waited, cpu, cpu / waited);
+  end_row();
+}

@@ -1,0 +1,16 @@
+// What is measured of MPI. Each prints one JSON object from rank 0; times are in seconds.
+#pragma once
+
+#include "collective/operations.h"
+
+// Names the rival in the rows. Collective, like all that follow.
+void begin_measurements(const char* rival);
+
+// One operation at one size, for about `seconds`.
+void measure_latency(Operation operation, size_t bytes, double seconds);
+
+// An all-reduce issued before a computation that makes no calls.
+void measure_overlap(void);
+
+// The processor time that waiting ranks take.
+void measure_idle(void);

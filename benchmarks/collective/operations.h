@@ -1,0 +1,94 @@
+// What stretto.cc and mpi.c measure, said once for both, in C11 and C++20: the operations, what sizes mean, what goes
+// in, what has to come out, and how often a call is repeated.
+//
+// Elements are doubles. The bytes of a row are those of the vector for broadcast, reduce, allreduce and scan, and those
+// of one rank's block for the others. The root is rank 0; reductions are sums.
+#pragma once
+
+#include <stddef.h>
+
+typedef enum {
+  OPERATION_BARRIER,
+  OPERATION_BROADCAST,
+  OPERATION_REDUCE,
+  OPERATION_ALLREDUCE,
+  OPERATION_ALLGATHER,
+  OPERATION_GATHER,
+  OPERATION_SCATTER,
+  OPERATION_REDUCE_SCATTER,
+  OPERATION_ALL_TO_ALL,
+  OPERATION_SCAN,
+} Operation;
+
+enum { operation_count = OPERATION_SCAN + 1 };
+
+static const char* const operation_names[operation_count] = {"barrier",    "broadcast", "reduce",  "allreduce",
+                                                             "allgather",  "gather",    "scatter", "reduce_scatter",
+                                                             "all_to_all", "scan"};
+
+// A row's number of calls is what fits into the seconds asked for, each with the barrier before it, within these
+// bounds. The estimate is the mean of the first calls, or, where those are short, the median of some trials: one may
+// have been preempted.
+enum { fewest_iterations = 8, most_iterations = 20000 };
+enum { first_calls = 3, estimate_trials = 5, estimate_calls = 20 };
+static const double short_call_seconds = 1e-3;
+static const double shortest_call_seconds = 1e-7;
+
+// The overlap: an all-reduce of so many bytes under a computation so many times as long as it takes alone.
+enum { overlap_bytes = 1 << 20, overlap_repetitions = 10, overlap_calls_alone = 17 };
+static const double overlap_factor = 10;
+
+static const double idle_seconds = 2;
+
+// How many blocks the input of `rank` has. A broadcast has its data in the output.
+static inline size_t input_blocks(Operation operation, int rank, int ranks) {
+  switch (operation) {
+    case OPERATION_BARRIER:
+    case OPERATION_BROADCAST: return 0;
+    case OPERATION_REDUCE_SCATTER:
+    case OPERATION_ALL_TO_ALL: return (size_t)ranks;
+    case OPERATION_SCATTER: return rank == 0 ? (size_t)ranks : 0;
+    default: return 1;
+  }
+}
+
+static inline size_t output_blocks(Operation operation, int rank, int ranks) {
+  switch (operation) {
+    case OPERATION_BARRIER: return 0;
+    case OPERATION_ALLGATHER:
+    case OPERATION_ALL_TO_ALL: return (size_t)ranks;
+    case OPERATION_GATHER: return rank == 0 ? (size_t)ranks : 0;
+    case OPERATION_REDUCE: return rank == 0 ? 1 : 0;
+    default: return 1;
+  }
+}
+
+// Input differs by rank and by element; all sums are exact, whatever their order.
+static inline double input_value(int rank, size_t index) { return rank + 1 + 1024.0 * (double)(index % 251); }
+
+static inline double sum_of_inputs(int first_ranks, size_t index) {
+  return 0.5 * first_ranks * (first_ranks + 1) + first_ranks * 1024.0 * (double)(index % 251);
+}
+
+// What element `index` of the output of `rank` has to be, in blocks of `block` elements.
+static inline double expected_output(Operation operation, int rank, int ranks, size_t block, size_t index) {
+  const size_t in_my_block = (size_t)rank * block + index;
+  switch (operation) {
+    case OPERATION_BARRIER:
+    case OPERATION_BROADCAST: return input_value(0, index);
+    case OPERATION_REDUCE:
+    case OPERATION_ALLREDUCE: return sum_of_inputs(ranks, index);
+    case OPERATION_ALLGATHER:
+    case OPERATION_GATHER: return input_value((int)(index / block), index % block);
+    case OPERATION_SCATTER: return input_value(0, in_my_block);
+    case OPERATION_REDUCE_SCATTER: return sum_of_inputs(ranks, in_my_block);
+    case OPERATION_ALL_TO_ALL: return input_value((int)(index / block), (size_t)rank * block + index % block);
+    case OPERATION_SCAN: return sum_of_inputs(rank + 1, index);
+  }
+  return 0;
+}
+
+// What the output holds before a call that is checked: nothing that could come out, but for the root's broadcast.
+static inline double value_before(Operation operation, int rank, size_t index) {
+  return operation == OPERATION_BROADCAST && rank == 0 ? input_value(0, index) : -1;
+}

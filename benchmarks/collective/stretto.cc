@@ -1,0 +1,121 @@
+// Stretto's collective operations, measured as mpi.c measures the rivals': one JSON object a line from node 0.
+//
+//   stretto run -n 2 build/release/bin/collective_bench --pin      processes
+//   STRETTO_FABRIC=local:16 build/release/bin/collective_bench     nodes of one process
+//
+// A latency is the maximum over the nodes of one call, each call after a barrier; the median and the 99th percentile
+// are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
+// mean.
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "collective/stretto_measurements.h"
+#include "stretto/base/affinity.h"
+#include "stretto/core/runtime.h"
+
+namespace {
+
+using collective_bench::Measurements;
+using collective_bench::Memory;
+using stretto::Node;
+using stretto::Task;
+
+struct Options {
+  std::string measure = "latency";
+  std::vector<std::string> operations{operation_names, operation_names + operation_count};
+  std::vector<std::size_t> sizes = {8, 1024, 65536, std::size_t{1} << 20U};
+  double seconds = 0.1;
+  bool pin = false;
+  std::string memory = "segment";
+};
+
+Task<> measure_latencies(Measurements& measurements, const Options& options) {
+  for (const std::string& name : options.operations) {
+    const auto operation =
+        static_cast<Operation>(std::find(operation_names, operation_names + operation_count, name) - operation_names);
+    if (operation == OPERATION_BARRIER) {
+      co_await measurements.latency(operation, 0, options.seconds);
+      continue;
+    }
+    for (const std::size_t bytes : options.sizes) co_await measurements.latency(operation, bytes, options.seconds);
+  }
+}
+
+int measure(const Options& options) {
+  const stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
+  const collective_bench::Setting setting{runtime_options.fabric,
+                                          options.memory == "user" ? Memory::user : Memory::segment};
+  stretto::Runtime runtime(runtime_options);
+  const stretto::NodeId first = runtime.nodes().front()->id();
+  const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
+  runtime.run([&options, &setting, first, pin](Node& node) -> Task<> {
+    if (pin) stretto::bind_process_to_core(node.id());
+    Measurements measurements(node, setting, node.id() == first);
+    if (options.measure == "latency") {
+      co_await measure_latencies(measurements, options);
+    } else if (options.measure == "overlap") {
+      co_await measurements.overlap();
+    } else {
+      co_await measurements.idle();
+    }
+  });
+  return 0;
+}
+
+void add_options(CLI::App& app, Options& options) {
+  const CLI::Validator duration(
+      [](std::string& text) {
+        double seconds = 0;
+        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
+        return good ? std::string() : "must be more than 0 and at most 3600 seconds, not " + text;
+      },
+      "SECONDS");
+  const CLI::Validator doubles(
+      [](std::string& text) {
+        std::size_t bytes = 0;
+        const bool good = CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % sizeof(double) == 0;
+        return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
+      },
+      "BYTES");
+  app.add_option("--measure", options.measure,
+                 "What: latency, overlap (of an all-reduce with a computation), idle (cpu of waiting nodes)")
+      ->check(CLI::IsMember({"latency", "overlap", "idle"}))
+      ->capture_default_str();
+  app.add_option("--operations", options.operations, "latency: which operations")
+      ->delimiter(',')
+      ->check(CLI::IsMember(options.operations))
+      ->capture_default_str();
+  app.add_option("--sizes", options.sizes, "latency: bytes of a vector or of a rank's block, multiples of 8")
+      ->delimiter(',')
+      ->check(doubles)
+      ->capture_default_str();
+  app.add_option("--seconds", options.seconds, "latency: about how long to measure each operation and size")
+      ->check(duration)
+      ->capture_default_str();
+  app.add_option("--memory", options.memory,
+                 "Where the vectors lie: in the node's segment, or in the user's own memory")
+      ->check(CLI::IsMember({"segment", "user"}))
+      ->capture_default_str();
+  app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Measures Stretto's collective operations on doubles, on the fabric of the environment; JSON lines to stdout.");
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return measure(options);
+  } catch (const std::exception& error) {
+    std::cerr << "collective_bench: " << error.what() << '\n';
+    return 1;
+  }
+}

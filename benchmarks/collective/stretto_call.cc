@@ -1,0 +1,93 @@
+#include "collective/stretto_call.h"
+
+#include <chrono>
+
+namespace collective_bench {
+
+using stretto::Error;
+using stretto::ErrorCode;
+using stretto::Event;
+using stretto::Task;
+
+Vector::Vector(stretto::Node& node, Memory memory, std::size_t size) {
+  if (size == 0) return;
+  if (memory == Memory::segment) {
+    in_segment_ = stretto::SegmentArray<double>(node, size);
+    values_ = in_segment_;
+  } else {
+    of_user_.resize(size);
+    values_ = of_user_;
+  }
+}
+
+Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory)
+    : node_(node),
+      group_(group),
+      operation_(operation),
+      block_(bytes / sizeof(double)),
+      input_memory_(node, memory, block_ * input_blocks(operation, rank(), ranks())),
+      output_memory_(node, memory, block_ * output_blocks(operation, rank(), ranks())),
+      input_(input_memory_.values()),
+      output_(output_memory_.values()) {
+  const std::span<double> input = input_memory_.values();
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = input_value(rank(), i);
+}
+
+Event Call::start() {
+  using stretto::sum;
+  switch (operation_) {
+    case OPERATION_BARRIER: return barrier(node_, group_);
+    case OPERATION_BROADCAST: return broadcast(node_, group_, output_);
+    case OPERATION_REDUCE: return reduce(node_, group_, input_, output_, sum);
+    case OPERATION_ALLREDUCE: return allreduce(node_, group_, input_, output_, sum);
+    case OPERATION_ALLGATHER: return allgather(node_, group_, input_, output_);
+    case OPERATION_GATHER: return gather(node_, group_, input_, output_);
+    case OPERATION_SCATTER: return scatter(node_, group_, input_, output_);
+    case OPERATION_REDUCE_SCATTER: return reduce_scatter(node_, group_, input_, output_, sum);
+    case OPERATION_ALL_TO_ALL: return all_to_all(node_, group_, input_, output_);
+    case OPERATION_SCAN: return scan(node_, group_, input_, output_, sum);
+  }
+  return Event();
+}
+
+Task<> Call::check() {
+  if (operation_ == OPERATION_BARRIER) {
+    co_await check_barrier();
+    co_return;
+  }
+  clear();
+  co_await start();
+  verify();
+}
+
+void Call::clear() {
+  for (std::size_t i = 0; i < output_.size(); ++i) output_[i] = value_before(operation_, rank(), i);
+}
+
+void Call::verify() const {
+  for (std::size_t i = 0; i < output_.size(); ++i) {
+    const double expected = expected_output(operation_, rank(), ranks(), block_, i);
+    if (output_[i] != expected) {
+      fail("element " + std::to_string(i) + " is " + std::to_string(output_[i]) + ", not " + std::to_string(expected));
+    }
+  }
+}
+
+// Nobody leaves a barrier before all have come. All ranks of the job have one clock.
+Task<> Call::check_barrier() {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); };
+  const double came = seconds();
+  co_await start();
+  const double left = seconds();
+  const double last = co_await allreduce(node_, group_, came, stretto::maximum);
+  if (left < last) fail("a rank left " + std::to_string(last - left) + " s too early");
+}
+
+void Call::fail(const std::string& how) const {
+  throw Error(ErrorCode::invalid_state, std::string(operation_names[operation_]) + " of " +
+                                            std::to_string(block_ * sizeof(double)) + " bytes, rank " +
+                                            std::to_string(rank()) + " of " + std::to_string(ranks()) + ": " + how);
+}
+
+}  // namespace collective_bench

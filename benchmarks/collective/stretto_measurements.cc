@@ -1,0 +1,209 @@
+#include "collective/stretto_measurements.h"
+
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <thread>
+
+namespace collective_bench {
+
+using nlohmann::ordered_json;
+using stretto::Error;
+using stretto::ErrorCode;
+using stretto::Event;
+using stretto::Task;
+
+namespace {
+
+// The upper one of two.
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Computes until `end` without a call of Stretto, or of anything that could run its progress.
+void compute_until(std::chrono::steady_clock::time_point end) {
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+Measurements::Measurements(stretto::Node& node, const Setting& setting, bool first_of_process)
+    : node_(node), setting_(setting), all_(stretto::Group::all(node)), first_of_process_(first_of_process) {}
+
+ordered_json Measurements::row(const char* operation) const {
+  return {{"operation", operation},
+          {"rival", "stretto"},
+          {"version", STRETTO_VERSION},
+          {"fabric", setting_.fabric},
+          {"memory", setting_.memory == Memory::segment ? "segment" : "user"},
+          {"ranks", node_.size()}};
+}
+
+void Measurements::print(const ordered_json& row) const {
+  if (node_.id() == 0) std::cout << row.dump() << std::endl;
+}
+
+/// Seconds of each of `count` calls, sorted, each the maximum over the nodes. All nodes get the same.
+Task<std::vector<double>> Measurements::timed_calls(Call& call, std::size_t count) {
+  std::vector<double> mine(count);
+  for (double& seconds : mine) {
+    co_await barrier(node_, all_);
+    const double start = node_.now();
+    co_await call.start();
+    seconds = node_.now() - start;
+  }
+  std::vector<double> slowest(count);
+  co_await allreduce(node_, all_, std::span<const double>(mine), std::span<double>(slowest), stretto::maximum);
+  std::sort(slowest.begin(), slowest.end());
+  co_return slowest;
+}
+
+Task<double> Measurements::back_to_back(Call& call, std::size_t count) {
+  co_await barrier(node_, all_);
+  const double start = node_.now();
+  for (std::size_t i = 0; i < count; ++i) co_await call.start();
+  const double mine = (node_.now() - start) / double(count);
+  co_return co_await allreduce(node_, all_, mine, stretto::maximum);
+}
+
+Task<double> Measurements::after_barriers(Call& call, std::size_t count) {
+  co_await barrier(node_, all_);
+  const double start = node_.now();
+  for (std::size_t i = 0; i < count; ++i) {
+    co_await barrier(node_, all_);
+    co_await call.start();
+  }
+  const double mine = (node_.now() - start) / double(count);
+  co_return co_await allreduce(node_, all_, mine, stretto::maximum);
+}
+
+Task<std::size_t> Measurements::iterations_that_fit(Call& call, double budget) {
+  double estimate = co_await after_barriers(call, first_calls);
+  if (estimate < short_call_seconds) {
+    std::vector<double> trials;
+    for (int i = 0; i < estimate_trials; ++i) trials.push_back(co_await after_barriers(call, estimate_calls));
+    estimate = median_of(std::move(trials));
+  }
+  const double fitting = budget / std::max(estimate, shortest_call_seconds);
+  co_return static_cast<std::size_t>(std::clamp(fitting, double(fewest_iterations), double(most_iterations)));
+}
+
+Task<> Measurements::latency(Operation operation, std::size_t bytes, double budget) {
+  Call call(node_, all_, operation, bytes, setting_.memory);
+  co_await call.check();
+  const std::size_t iterations = co_await iterations_that_fit(call, budget);
+  const std::vector<double> seconds = co_await timed_calls(call, iterations);
+  const double mean = co_await back_to_back(call, iterations);
+  co_await call.check();
+
+  ordered_json result = row(operation_names[operation]);
+  result["bytes"] = bytes;
+  result["iterations"] = iterations;
+  result["median_seconds"] = seconds[iterations / 2];
+  result["p99_seconds"] = seconds[static_cast<std::size_t>(std::ceil(0.99 * double(iterations))) - 1];
+  result["back_to_back_seconds"] = mean;
+  print(result);
+}
+
+/// Seconds from the issue to the completion at the last node, and to the end of the computation at the first.
+struct Measurements::Overlapped {
+  double completed = 0;
+  double computed = 0;
+};
+
+Task<Measurements::Overlapped> Measurements::overlapped_call(Call& call, double computation) {
+  co_await barrier(node_, all_);
+  const double issued = node_.now();
+  const Event done = call.start();
+  const stretto::Future<double> time = node_.time_of(done);
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(computation));
+  std::vector<Event> others;
+  for (std::uint32_t i = 1; i < node_.processors(); ++i) {
+    others.push_back(node_.spawn([end] { compute_until(end); }, stretto::SpawnOptions().processor(int(i))));
+  }
+  compute_until(end);
+  const double ended = node_.now() - issued;
+  for (const Event other : others) co_await other;
+  const double done_after = co_await time - issued;
+  Overlapped result;
+  result.completed = co_await allreduce(node_, all_, done_after, stretto::maximum);
+  result.computed = co_await allreduce(node_, all_, ended, stretto::minimum);
+  co_return result;
+}
+
+Task<> Measurements::overlap() {
+  if (node_.processors() * node_.size() > std::max(1U, std::thread::hardware_concurrency())) {
+    throw Error(ErrorCode::invalid_argument, "--measure overlap needs a worker for each node: use fewer nodes");
+  }
+  Call call(node_, all_, OPERATION_ALLREDUCE, overlap_bytes, setting_.memory);
+  const double alone_seconds = median_of(co_await timed_calls(call, overlap_calls_alone));
+
+  std::vector<double> completed;
+  std::vector<double> computed;
+  int in_time = 0;
+  call.clear();
+  co_await overlapped_call(call, alone_seconds * overlap_factor);  // warms up
+  for (int i = 0; i < overlap_repetitions; ++i) {
+    const Overlapped times = co_await overlapped_call(call, alone_seconds * overlap_factor);
+    completed.push_back(times.completed);
+    computed.push_back(times.computed);
+    in_time += times.completed < times.computed ? 1 : 0;
+  }
+  call.verify();
+
+  ordered_json result = row("allreduce_overlap");
+  result["bytes"] = int(overlap_bytes);
+  result["iterations"] = int(overlap_repetitions);
+  result["completed_before_computation_ended"] = in_time;
+  result["alone_seconds"] = alone_seconds;
+  result["completion_seconds"] = median_of(completed);
+  result["slowest_completion_seconds"] = *std::max_element(completed.begin(), completed.end());
+  result["computation_seconds"] = median_of(computed);
+  print(result);
+}
+
+/// All nodes wait for an event of node 0, which a thread triggers after a sleep.
+Task<> Measurements::idle() {
+  const bool owner = node_.id() == 0;
+  const stretto::UserEvent wake_up = owner ? node_.create_user_event() : stretto::UserEvent();
+  std::uint64_t bits = wake_up.bits();
+  co_await broadcast(node_, all_, std::span<std::uint64_t>(&bits, 1));
+  co_await barrier(node_, all_);
+
+  const double cpu_before = cpu_seconds();
+  const double start = node_.now();
+  std::thread sleeper;
+  if (owner) {
+    sleeper = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(idle_seconds));
+      node_.trigger(wake_up);
+    });
+  }
+  co_await Event::from_bits(bits);
+  const double waited = node_.now() - start;
+  const double mine = first_of_process_ ? cpu_seconds() - cpu_before : 0;
+  if (owner) sleeper.join();
+
+  const double total = co_await allreduce(node_, all_, mine, stretto::sum);
+  ordered_json result = row("idle");
+  result["seconds"] = waited;
+  result["cpu_seconds"] = total;
+  result["cores"] = total / waited;
+  print(result);
+}
+
+}  // namespace collective_bench
