@@ -141,12 +141,15 @@ std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) co
 // sender's, who would wait in vain.
 void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
   const std::optional<std::uint32_t> ours = stream(theirs.stream).digest_of_past(theirs.sequence);
-  if (!ours || *ours == theirs.digest) return;
+  if (ours && *ours != theirs.digest) say_other(from, theirs);
+}
+
+void CollectiveService::say_other(NodeId to, const Identity& theirs) {
   const Cause cause = std::make_shared<const Error>(
-      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(from) +
+      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(to) +
                                " calls as the same collective: " + std::string(what_may_differ));
   const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0};
-  endpoint_.send(from, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
+  endpoint_.send(to, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
 }
 
 void CollectiveService::tell_failure(const CollectiveOperation& operation, const Cause& cause,

@@ -49,8 +49,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   }
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
-  /// For a message of an operation that is over here, in case its sender is in another one.
-  void answer_late(NodeId from, const Identity& theirs);
+  /// Says that this node was in another operation than `theirs`, and is through with it.
+  void say_other(NodeId to, const Identity& theirs);
   /// A name for a large receive, by which its sender notifies pieces.
   std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
   void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
@@ -66,6 +66,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void answer_late(NodeId from, const Identity& theirs);
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
 

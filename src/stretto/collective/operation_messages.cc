@@ -78,7 +78,7 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
 bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
   require_member(from);
   if (stage_ == Stage::failed || stage_ == Stage::over) {
-    if (theirs.identity.digest != identity_.digest) service_.answer_late(from, theirs.identity);
+    if (theirs.identity.digest != identity_.digest) service_.say_other(from, theirs.identity);
     return false;
   }
   if (theirs.identity.digest == identity_.digest) return true;
