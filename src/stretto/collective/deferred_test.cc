@@ -138,98 +138,16 @@ TEST_P(DeferredTest, APoisonedPreconditionPoisonsEveryMember) {
   });
 }
 
-// Two members that do not agree: both hear of it, and the group's next collective works.
-struct Disagreement {
-  const char* name;
-  Event (*odd)(Node&, const Group&, std::vector<int>&);
-};
-
-const Disagreement disagreements[] = {
-    {"count",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       return allreduce(node, all, std::span<const int>(data).first(2), std::span(data).first(2), sum);
-     }},
-    {"a_large_count",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       return allreduce(node, all, std::span<const int>(data), std::span(data), sum);
-     }},
-    {"type",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       const std::span<unsigned> as_unsigned(reinterpret_cast<unsigned*>(data.data()), 3);
-       return allreduce(node, all, std::span<const unsigned>(as_unsigned), as_unsigned, sum);
-     }},
-    {"operator",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       return allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), maximum);
-     }},
-    {"operation", [](Node& node, const Group& all,
-                     std::vector<int>& data) { return broadcast(node, all, std::span(data).first(3)); }},
-    {"barrier", [](Node& node, const Group& all, std::vector<int>&) { return barrier(node, all); }},
-    {"reduce_to_oneself",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       return reduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), sum, 1);
-     }},
-};
-
-class MismatchTest : public testing::TestWithParam<test::FabricKind> {};
-INSTANTIATE_TEST_SUITE_P(Fabrics, MismatchTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
-
-TEST_P(MismatchTest, EveryMemberHearsWhoDisagrees) {
-  for (const std::uint32_t nodes : {2U, 3U, 4U, 5U}) {
-    for (const Disagreement& disagreement : disagreements) {
-      test::run_job(GetParam().of(nodes), [&](Node& node) -> Task<> {
-        const Group all = Group::all(node);
-        std::vector<int> data(5000, 1);
-        const Event done =
-            node.id() == 1 ? disagreement.odd(node, all, data)
-                           : allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), sum);
-        const std::string said = co_await outcome(done);
-        EXPECT_EQ(said.rfind("mismatch: node ", 0), 0U) << disagreement.name << ": " << said;
-        EXPECT_NE(said.find("node 1"), std::string::npos) << disagreement.name << ": " << said;
-        EXPECT_NE(said.find("deferred_test.cc:"), std::string::npos) << disagreement.name << ": " << said;
-        const int total = co_await allreduce(node, all, 1, sum);
-        EXPECT_EQ(total, static_cast<int>(all.size()));
-      });
-    }
+// What a call throws.
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.message();
   }
-}
-
-// All sorts of collectives against each other, small and large: nobody is left waiting.
-TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEver) {
-  constexpr int kinds = 12;
-  const auto start = [](Node& node, const Group& all, int kind, std::vector<int>& data, std::vector<int>& out) {
-    const std::size_t count = kind % 2 == 0 ? 3 : 5000;
-    const std::span<const int> in = std::span<const int>(data).first(count);
-    const std::span<int> to = std::span(data).first(count);
-    switch (kind / 2) {
-      case 0: return allreduce(node, all, in, to, sum);
-      case 1: return allgather(node, all, in, std::span(out).first(count * all.size()));
-      case 2: return broadcast(node, all, to, 0);
-      case 3: return broadcast(node, all, to, 1);
-      case 4: return reduce(node, all, in, to, sum, 0);
-      default: return reduce(node, all, in, to, sum, 1);
-    }
-  };
-  for (const std::uint32_t nodes : {2U, 3U}) {
-    for (int usual = 0; usual < kinds; ++usual) {
-      for (int odd = 0; odd < kinds; ++odd) {
-        if (usual == odd) continue;
-        for (NodeId who = 0; who < nodes; ++who) {
-          SCOPED_TRACE(std::to_string(usual) + " but " + std::to_string(odd) + " at node " + std::to_string(who) +
-                       " of " + std::to_string(nodes));
-          EXPECT_NO_THROW(test::run_job(GetParam().of(nodes), [&](Node& node) -> Task<> {
-            const Group all = Group::all(node);
-            std::vector<int> data(5000, 1);
-            std::vector<int> out(5000 * nodes);
-            const std::string said = co_await outcome(start(node, all, node.id() == who ? odd : usual, data, out));
-            // Who only gives, such as a broadcast's root, may be through before it could know.
-            EXPECT_TRUE(said.empty() || said.rfind("mismatch: node ", 0) == 0) << said;
-          }));
-        }
-      }
-    }
-  }
+  return "accepted";
 }
 
 TEST_P(DeferredTest, MisuseIsRefusedByName) {
@@ -238,15 +156,6 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
     std::vector<int> three(3);
     std::vector<int> four(4);
     const std::span<const int> in = three;
-    const auto refusal = [](auto call) -> std::string {
-      try {
-        call();
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        return error.message();
-      }
-      return "accepted";
-    };
     EXPECT_EQ(refusal([&] { allreduce(node, all, in, std::span(four), sum); }),
               "allreduce: output has 4 elements where 3 are needed");
     EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(four)); }),
@@ -271,6 +180,78 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
     // What was refused took no number: the next collectives match.
     const int total = co_await allreduce(node, all, 1, sum);
     EXPECT_EQ(total, 3);
+  });
+}
+
+TEST_P(DeferredTest, BlocksThatDoNotFitAreRefusedByName) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> four(4);
+    std::vector<int> nine(9);
+    const std::span<const int> in = four;
+    const std::vector<std::size_t> list{1, 2};
+    const std::span<const std::size_t> two(list);
+    const std::vector<std::size_t> lists{2, 2, 2};
+    const std::span<const std::size_t> twos(lists);
+    const std::string wrong_length = ": counts has 2 entries where the group has 3 ranks";
+    EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(nine), two); }), "allgather" + wrong_length);
+    EXPECT_EQ(refusal([&] { gather(node, all, in, std::span(nine), two); }), "gather" + wrong_length);
+    EXPECT_EQ(refusal([&] { scatter(node, all, in, std::span(nine), two); }), "scatter" + wrong_length);
+    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, std::span(nine), two, sum); }),
+              "reduce_scatter" + wrong_length);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, two, std::span(nine), twos); }), "all_to_all" + wrong_length);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, std::span(nine), two); }), "all_to_all" + wrong_length);
+    EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(nine), twos); }),
+              "allgather: input has 4 elements where 2 are needed");
+    EXPECT_EQ(refusal([&] { allgather(node, all, in.first(2), std::span(nine), twos); }),
+              "allgather: output has 9 elements where 6 are needed");
+    EXPECT_EQ(refusal([&] { gather(node, all, in, std::span(nine), node.id()); }),
+              "gather: output has 9 elements where 12 are needed");
+    EXPECT_EQ(refusal([&] { scatter(node, all, in, std::span(nine), node.id()); }),
+              "scatter: input has 4 elements where 27 are needed");
+    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, std::span(nine), sum); }),
+              "reduce_scatter: input has 4 elements where 27 are needed");
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, std::span(four)); }),
+              "all_to_all: input has 4 elements, which 3 ranks cannot share equally");
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, std::span(nine), twos); }),
+              "all_to_all: input has 4 elements where 6 are needed");
+    EXPECT_EQ(refusal([&] { scan(node, all, in, std::span(nine), sum); }),
+              "scan: output has 9 elements where 4 are needed");
+    EXPECT_EQ(refusal([&] { exscan(node, all, in, std::span(nine), sum); }),
+              "exscan: output has 9 elements where 4 are needed");
+    const std::vector<std::size_t> zeros{0, 0, 0};
+    const std::span<const std::size_t> none(zeros);
+    const CollectiveOptions equal_only = CollectiveOptions().algorithm("bruck_all_to_all");
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in.first(0), none, std::span(nine).first(0), none, equal_only); }),
+              "bruck_all_to_all needs blocks of one size; name another algorithm");
+    co_await barrier(node, all);
+  });
+}
+
+// Input and output are apart, or just where the operation may have them in place.
+TEST_P(DeferredTest, BuffersThatOverlapAreRefusedByName) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> data(30);
+    const std::span<int> at(data);
+    const std::span<const int> in(data);
+    const std::string overlap = ": input and output overlap; pass buffers that are apart";
+    EXPECT_EQ(refusal([&] { allreduce(node, all, in.first(10), at.subspan(9, 10), sum); }),
+              "allreduce" + overlap + ", or in place");
+    EXPECT_EQ(refusal([&] { scan(node, all, in.subspan(1, 10), at.first(10), sum); }),
+              "scan" + overlap + ", or in place");
+    const std::size_t next = (node.id() + 1) % 3;
+    EXPECT_EQ(refusal([&] { allgather(node, all, in.subspan(10 * next, 10), at); }),
+              "allgather" + overlap + ", or in place");
+    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, at.subspan(10 * next, 10), sum); }),
+              "reduce_scatter" + overlap + ", or in place");
+    EXPECT_EQ(refusal([&] { gather(node, all, in.subspan(10 * next, 10), at, node.id()); }),
+              "gather" + overlap + ", or in place");
+    EXPECT_EQ(refusal([&] { scatter(node, all, in, at.subspan(10 * next, 10), node.id()); }),
+              "scatter" + overlap + ", or in place");
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, at); }), "all_to_all" + overlap);
+    // Side by side is apart.
+    co_await allreduce(node, all, in.first(10), at.subspan(10, 10), sum);
   });
 }
 
