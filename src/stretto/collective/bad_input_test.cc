@@ -174,6 +174,16 @@ TEST(CollectiveBadInput, BeingReadyForNothingCostsTheConnection) {
   EXPECT_NE(tale.outcome_at_0.find("is ready for data that are not sent"), std::string::npos) << tale.outcome_at_0;
 }
 
+TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {
+  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
+    if (message.type != MessageType::collective_data) return;
+    auto data = fabric::read_header<CallHeader>(message);
+    data.tag = 77;
+    send(liar, MessageType::collective_hello, bytes_of(HelloHeader{data, 5000}), {});
+  });
+  EXPECT_NE(tale.outcome_at_0.find("sends a message that has no place there"), std::string::npos) << tale.outcome_at_0;
+}
+
 // A large all-reduce: node 1 is asked to put its part by pieces.
 TEST(CollectiveBadInput, LargeDataInAMessageCostTheConnection) {
   const Tale tale = tell(2000, [](Node& liar, const fabric::Message& message) {

@@ -136,6 +136,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void start_receive(std::uint32_t step);
   void send_to(Rank peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
   void wait_for(Rank peer);
+  void say_hello(Rank peer, std::uint32_t tag, std::size_t bytes);
   void greet_first_awaited();
   void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
   bool accepts(NodeId from, const CallHeader& theirs);
@@ -143,6 +144,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void require_member(NodeId from) const;
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;
   bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
+  void on_hello(const HelloHeader& header, NodeId from);
   void on_data(const CallHeader& theirs, const fabric::Message& message);
   void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
   void on_released(NodeId from);

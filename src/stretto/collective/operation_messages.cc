@@ -46,8 +46,13 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
 // Sees to it that `peer` knows what we are in, so that two who wait for each other in different operations find out.
 void CollectiveOperation::wait_for(Rank peer) {
   if (plan_->meets_everybody() || states_.heard_by(plan_->index_of_peer(peer))) return;
+  say_hello(peer, 0, 0);
+}
+
+void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t bytes) {
+  const HelloHeader hello{header(tag), bytes};
   heard_by(peer);
-  send_to(peer, fabric::MessageType::collective_hello, stretto::bytes_of(header(0)));
+  send_to(peer, fabric::MessageType::collective_hello, stretto::bytes_of(hello));
 }
 
 // Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
@@ -131,13 +136,22 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
       if (accepts(from, theirs)) on_done(theirs, from);
       break;
     }
-    case fabric::MessageType::collective_hello: accepts(from, fabric::read_header<CallHeader>(message)); break;
+    case fabric::MessageType::collective_hello: {
+      const auto theirs = fabric::read_header<HelloHeader>(message);
+      if (accepts(from, theirs.call)) on_hello(theirs, from);
+      break;
+    }
     case fabric::MessageType::collective_released:
       fabric::read_header<Identity>(message);
       on_released(from);
       break;
     default: on_failure(from, fabric::read_header<FailedHeader>(message), message.payload);
   }
+}
+
+void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
+  if (header.bytes == 0) return;
+  has_size(from, header.call, header.bytes, plan_->receive_step(group().rank_of(from), header.call.tag));
 }
 
 void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {

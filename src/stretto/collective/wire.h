@@ -16,12 +16,18 @@ struct Identity {
 /// What members that disagree about a collective are told: the parts of the digest.
 inline constexpr std::string_view what_may_differ = "operation, count, type, operator, root, algorithm or order differ";
 
-/// Data of a step that are small enough to be sent at once: the payload. And, as a hello, nothing: a member waits for a
-/// peer that has not heard of it yet; were the two in different operations, both might wait.
+/// Data of a step that are small enough to be sent at once: the payload.
 struct CallHeader {
   Identity identity;
-  std::uint32_t tag;   ///< of the step; 0 in a hello
+  std::uint32_t tag;   ///< of the step
   std::uint32_t line;  ///< of the sender's call in its source, for reports of mismatches
+};
+
+/// A member waits for a peer that has not heard of it yet; were the two in different operations, both might wait. Or,
+/// where sizes are nobody else's to compare: it has so many bytes for it, were the peer only ready.
+struct HelloHeader {
+  CallHeader call;
+  std::uint64_t bytes;  ///< 0: says nothing of a step
 };
 
 /// A receiver is ready for the data of a step that is too large to be sent unasked: where it wants them.
