@@ -24,9 +24,9 @@ ByteSpan writable_bytes_of(T& object) noexcept {
 
 /// Copies `from` to the bytes at `to`, which lie apart.
 ///
-/// Like memcpy, but fast wherever the two begin: on some processors the C library's copies of 4 KiB to about 256 KiB with
-/// `rep movsb` fall to a fifteenth of their speed where the destination is not aligned to 32 bytes (measured: 2.5 instead
-/// of 40 GB/s on AMD EPYC with glibc 2.36).
+/// Like memcpy, but fast wherever the two begin: on some processors the C library's copies of 4 KiB to about 256 KiB
+/// with `rep movsb` fall to a fifteenth of their speed where the destination is not aligned to 32 bytes (measured: 2.5
+/// instead of 40 GB/s on AMD EPYC with glibc 2.36).
 void copy_bytes(std::byte* to, ConstByteSpan from) noexcept;
 
 }  // namespace stretto

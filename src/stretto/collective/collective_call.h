@@ -26,8 +26,8 @@ struct CollectiveCall {
   /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
   std::vector<std::size_t> block_offsets;
   std::vector<std::size_t> output_offsets;  ///< all-to-all: likewise, of the output
-  std::vector<ConstByteSpan> shards;  ///< further inputs of this node, to be combined after `input`, in order
-  std::shared_ptr<void> keep_alive;   ///< owns the buffers, if the caller does not
+  std::vector<ConstByteSpan> shards;        ///< further inputs of this node, to be combined after `input`, in order
+  std::shared_ptr<void> keep_alive;         ///< owns the buffers, if the caller does not
 };
 
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0

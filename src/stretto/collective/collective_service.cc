@@ -40,12 +40,12 @@ void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Ran
   if (call.input.empty() || call.output.empty() || in + call.input.size() <= out || out + call.output.size() <= in) {
     return;
   }
-  const bool in_place = schedule::may_be_in_place(shape.operation) &&
-                        in - out == Layout(call, shape).in_place_distance(shape, me);
+  const bool in_place =
+      schedule::may_be_in_place(shape.operation) && in - out == Layout(call, shape).in_place_distance(shape, me);
   if (in_place) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string(schedule::name_of(shape.operation)) + ": input and output overlap; pass buffers that are apart" +
-                  (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
+  throw Error(ErrorCode::invalid_argument, std::string(schedule::name_of(shape.operation)) +
+                                               ": input and output overlap; pass buffers that are apart" +
+                                               (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
 }
 
 const schedule::Algorithm& named_algorithm(std::string_view name, const CollectiveCall& call,

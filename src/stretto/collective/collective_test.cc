@@ -46,8 +46,8 @@ std::vector<T> gathered(const Group& group, std::size_t count, std::uint64_t sal
   return result;
 }
 
-std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group,
-                                             bool commutative = true, Rank root = 0) {
+std::vector<std::string_view> algorithms_for(schedule::Operation operation, const Group& group, bool commutative = true,
+                                             Rank root = 0) {
   return algorithms_for({.operation = operation, .size = group.size(), .root = root, .commutative = commutative});
 }
 
@@ -142,8 +142,8 @@ Task<> check_allgather(Node& node, Group group, std::size_t count, bool uneven, 
   const std::span<T> mine = blocks.mine_in(blocks.around);
   std::copy(input.begin(), input.end(), mine.begin());
   if (uneven) {
-    co_await allgather(node, group, input_of(input), std::span(blocks.apart), std::span<const std::size_t>(blocks.counts),
-                       options);
+    co_await allgather(node, group, input_of(input), std::span(blocks.apart),
+                       std::span<const std::size_t>(blocks.counts), options);
     co_await allgather(node, group, std::span<const T>(mine), std::span(blocks.around),
                        std::span<const std::size_t>(blocks.counts), options);
   } else {
@@ -258,7 +258,8 @@ Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint6
   const Rank me = group.rank_of(node.id());
   const std::vector<T> input = values<T>(count, salt, node.id());
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
-  const bool exclusive = !algorithm.empty() && schedule::find_algorithm(algorithm).operation() == schedule::Operation::exscan;
+  const bool exclusive =
+      !algorithm.empty() && schedule::find_algorithm(algorithm).operation() == schedule::Operation::exscan;
   if (!exclusive) {
     const std::vector<T> expected = reduced<T>(first_ranks(group, me + 1), count, salt, op);
     std::vector<T> output(count);
@@ -270,8 +271,7 @@ Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint6
   }
   if (exclusive || algorithm.empty()) {
     const std::vector<T> before(count, input.empty() ? T() : input.front());
-    const std::vector<T> expected =
-        me == 0 ? before : reduced<T>(first_ranks(group, me), count, salt, op);
+    const std::vector<T> expected = me == 0 ? before : reduced<T>(first_ranks(group, me), count, salt, op);
     std::vector<T> output = before;
     co_await exscan(node, group, input_of(input), std::span(output), op, options);
     EXPECT_TRUE(output == expected) << "exscan of " << count << " on " << group.size() << " by " << algorithm;

@@ -150,7 +150,8 @@ class Pass {
     if (step_at(step).count == 0) return;
     lowering_.in_place[step] = round_of_[step] == 0 && is_taken_in_place(step);
     for (const std::uint32_t before : schedule_.dependencies_of(step)) {
-      const bool made_it = step_at(before).kind == StepKind::reduce && step_at(before).destination() == step_at(step).source();
+      const bool made_it =
+          step_at(before).kind == StepKind::reduce && step_at(before).destination() == step_at(step).source();
       if (made_it) lowering_.follows[step] = before;
     }
   }

@@ -16,11 +16,12 @@ struct Lowering {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   /// By step. Of a message: what its receiver does first with it, out of scratch, is to combine it. So it may as well
-  /// combine it from where it lies at the sender: the sender *grants* its memory, and nothing is sent. Only in the first
-  /// round, and only where the receiver then writes nothing that it sends: so no two ranks wait for each other's grants.
+  /// combine it from where it lies at the sender: the sender *grants* its memory, and nothing is sent. Only in the
+  /// first round, and only where the receiver then writes nothing that it sends: so no two ranks wait for each other's
+  /// grants.
   std::vector<bool> in_place;
-  /// By step. Of such a receive: the reduce that takes it from there. Of a reduce: the receives that its source and what
-  /// it adds that to come by, if they are such.
+  /// By step. Of such a receive: the reduce that takes it from there. Of a reduce: the receives that its source and
+  /// what it adds that to come by, if they are such.
   std::vector<std::uint32_t> reader;
   std::vector<std::uint32_t> source_from;
   std::vector<std::uint32_t> base_from;

@@ -28,8 +28,8 @@ template <Element T>
 Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
                 const CollectiveOptions& options = CollectiveOptions()) {
   detail::require_size("allgather", "output", output.size(), input.size() * group.size());
-  return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::allgather, input, output), options);
+  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::allgather, input, output),
+                                           options);
 }
 
 /// The same with blocks of `counts`: output.size() is their sum.
@@ -103,12 +103,12 @@ Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::
                  const CollectiveOptions& options = CollectiveOptions()) {
   detail::require_multiple("all_to_all", "input", input.size(), group.size());
   detail::require_size("all_to_all", "output", output.size(), input.size());
-  return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::all_to_all, input, output), options);
+  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::all_to_all, input, output),
+                                           options);
 }
 
-/// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i] from
-/// rank i, which gives it as many.
+/// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i]
+/// from rank i, which gives it as many.
 template <Element T>
 Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<const std::size_t> input_counts,
                  std::span<T> output, std::span<const std::size_t> output_counts,

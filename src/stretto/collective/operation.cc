@@ -45,8 +45,7 @@ CollectiveOperation::~CollectiveOperation() {
 }
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                 const CollectiveOptions& options, const schedule::Algorithm* named,
-                                 Event completion) {
+                                 const CollectiveOptions& options, const schedule::Algorithm* named, Event completion) {
   service.endpoint().context().post(
       arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
 }

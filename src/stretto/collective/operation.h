@@ -91,13 +91,13 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   };
   // A large message under way: of a send, what is known of its target; of a receive, of its source.
   struct Transfer {
-    bool known = false;            // the receiver is ready, or the sender has granted something
-    bool told = false;             // likewise, by us
-    std::byte* place = nullptr;    // in the peer's memory, where that is mapped
-    std::uint64_t offset = 0;      // over a wire: of the target
-    std::uint64_t landing = 0;     // see ReadyHeader; of a receive over a wire: its name
-    std::size_t bytes = 0;         // sent, copied to staging, granted to us, or landed so far
-    std::int64_t staging = -1;     // in our segment, where our memory cannot be reached
+    bool known = false;          // the receiver is ready, or the sender has granted something
+    bool told = false;           // likewise, by us
+    std::byte* place = nullptr;  // in the peer's memory, where that is mapped
+    std::uint64_t offset = 0;    // over a wire: of the target
+    std::uint64_t landing = 0;   // see ReadyHeader; of a receive over a wire: its name
+    std::size_t bytes = 0;       // sent, copied to staging, granted to us, or landed so far
+    std::int64_t staging = -1;   // in our segment, where our memory cannot be reached
   };
   class Entry;
   // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
@@ -210,12 +210,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t entered_ = 0;
   StepStates states_;
   Layout layout_;
-  std::vector<Combine> combines_;        // to be done, in order
-  std::vector<std::uint32_t> sendings_;  // large sends on their way, and grants being staged, in order
-  SavedMessages parked_;                 // data of receives that have not started
-  std::vector<Transfer> transfers_;      // by step, when the first of them is large
-  std::vector<NodeId> exposed_to_;       // failed: who has not said yet that it touches our memory no more
-  std::vector<NodeId> to_release_;       // failed: who waits to hear that of us
+  std::vector<Combine> combines_;               // to be done, in order
+  std::vector<std::uint32_t> sendings_;         // large sends on their way, and grants being staged, in order
+  SavedMessages parked_;                        // data of receives that have not started
+  std::vector<Transfer> transfers_;             // by step, when the first of them is large
+  std::vector<NodeId> exposed_to_;              // failed: who has not said yet that it touches our memory no more
+  std::vector<NodeId> to_release_;              // failed: who waits to hear that of us
   std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
   std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object
   std::array<std::byte, own_scratch_bytes + Layout::scratch_alignment> own_scratch_;

@@ -71,7 +71,8 @@ void CollectiveOperation::require_member(NodeId from) const {
 }
 
 void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
-  throw Error(ErrorCode::bad_input, "node " + std::to_string(from) + " speaks in " + describe() + ": it " + std::string(what));
+  throw Error(ErrorCode::bad_input,
+              "node " + std::to_string(from) + " speaks in " + describe() + ": it " + std::string(what));
 }
 
 // Whether a message is of this operation; those that are not end it.
@@ -87,10 +88,10 @@ bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
 }
 
 void CollectiveOperation::fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference) {
-  fail(std::make_shared<const Error>(ErrorCode::mismatch,
-                                     describe() + " does not match what node " + std::to_string(from) +
-                                         " calls, at line " + std::to_string(theirs.line) +
-                                         " of its source, as the same collective: " + std::string(difference)),
+  fail(std::make_shared<const Error>(
+           ErrorCode::mismatch, describe() + " does not match what node " + std::to_string(from) + " calls, at line " +
+                                    std::to_string(theirs.line) +
+                                    " of its source, as the same collective: " + std::string(difference)),
        Tell::everybody);
 }
 
@@ -100,8 +101,9 @@ bool CollectiveOperation::has_size(NodeId from, const CallHeader& theirs, std::u
   if (step == Plan::none) refuse(from, "sends a message that has no place there");
   const std::size_t expected = data_of(step).size();
   if (bytes == expected) return true;
-  fail_to_match(from, theirs,
-                "its block has " + std::to_string(bytes) + " bytes where " + std::to_string(expected) + " are expected");
+  fail_to_match(
+      from, theirs,
+      "its block has " + std::to_string(bytes) + " bytes where " + std::to_string(expected) + " are expected");
   return false;
 }
 
@@ -156,7 +158,8 @@ void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Messag
   const ConstByteSpan payload = message.payload;
   const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), theirs.tag);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
-  if (payload.size() > eager_bytes || !states_.note_message(step)) refuse(message.from, "sends data that have no place there");
+  if (payload.size() > eager_bytes || !states_.note_message(step))
+    refuse(message.from, "sends data that have no place there");
   if (states_.of(step) == StepStates::State::waiting) {
     parked_.add(message);
     return;

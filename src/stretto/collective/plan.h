@@ -68,10 +68,10 @@ struct Choice {
 
 /// What a choice may depend on beside the shape; the same on all ranks.
 struct Setting {
-  std::size_t bytes = 0;         ///< see bytes_of_vector
-  bool equal_blocks = true;      ///< of operations on blocks
-  bool crowded = false;          ///< nodes take turns on few cores, and what counts is how often each must run
-  bool shared_memory = false;    ///< all ranks reach each other's memory
+  std::size_t bytes = 0;       ///< see bytes_of_vector
+  bool equal_blocks = true;    ///< of operations on blocks
+  bool crowded = false;        ///< nodes take turns on few cores, and what counts is how often each must run
+  bool shared_memory = false;  ///< all ranks reach each other's memory
 };
 
 /// How to serve `shape` where the caller names no algorithm. A pure function.

@@ -38,8 +38,8 @@ Event reduce(Node& node, const ReduceGroups& groups, std::span<const T> input, s
   const bool gives = groups.participates(node.id());
   const bool gets = groups.receives(node.id());
   if (gives && gets) detail::require_size("reduce", "output", output.size(), input.size());
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::general_reduce,
-                                             gives ? input : std::span<const T>(), gets ? output : std::span<T>(), op);
+  CollectiveCall call = detail::make_call<T>(schedule::Operation::general_reduce, gives ? input : std::span<const T>(),
+                                             gets ? output : std::span<T>(), op);
   call.contributors = groups.participants();
   call.inner_receivers = groups.inner_receivers();
   groups.require_order(call.reduction.commutative);
@@ -141,8 +141,8 @@ template <Element T, class Op>
 Event exscan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
   detail::require_size("exscan", "output", output.size(), input.size());
-  return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::exscan, input, output, op), options);
+  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::exscan, input, output, op),
+                                           options);
 }
 
 }  // namespace stretto

@@ -102,7 +102,7 @@ class Stream {
   // Which calls have begun: all before `begun_`, and those in `begun_beyond_`.
   std::uint32_t begun_ = 0;
   std::set<std::uint32_t> begun_beyond_;
-  std::array<Past, 64> past_;     // by sequence, modulo its size
+  std::array<Past, 64> past_;  // by sequence, modulo its size
   Rank size_ = 0;
   bool shares_memory_ = false;
   std::vector<KnownPlan> plans_;

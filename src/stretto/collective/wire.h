@@ -33,8 +33,9 @@ struct HelloHeader {
 /// A receiver is ready for the data of a step that is too large to be sent unasked: where it wants them.
 struct ReadyHeader {
   CallHeader call;
-  std::uint64_t offset;   ///< in the receiver's memory, see Endpoint::offset_for_peers
-  std::uint64_t landing;  ///< over a wire: the notification for each piece; in shared memory: whether to tell each piece
+  std::uint64_t offset;  ///< in the receiver's memory, see Endpoint::offset_for_peers
+  std::uint64_t
+      landing;  ///< over a wire: the notification for each piece; in shared memory: whether to tell each piece
   std::uint64_t bytes;
 };
 
