@@ -114,9 +114,7 @@ void combine_all(const Op& op, void* out, const void* left, const void* right, s
   const T* const a = static_cast<const T*>(left);
   const T* const b = static_cast<const T*>(right);
   // `out` is one of the others or apart from both, so that no element depends on another one.
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
   for (std::size_t i = 0; i < count; ++i) to[i] = op(a[i], b[i]);
