@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -13,6 +14,7 @@
 #include "stretto/collective/operation.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/may_stall.h"
 #include "stretto/core/node.h"
 #include "stretto/fabric/fabric.h"
 
@@ -22,7 +24,7 @@ namespace stretto {
 ///
 /// One per node, created with it. `start` may be called by any thread; the rest happens under the node's baton. No
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
-class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver {
+class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private MayStall {
  public:
   explicit CollectiveService(Node& node);
   ~CollectiveService() override;
@@ -37,6 +39,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Node& node() noexcept { return node_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   bool crowded() const noexcept { return node_.crowded(); }
+  /// How often it has been asked what waits.
+  std::uint32_t looks() const noexcept { return looks_; }
   /// Whether all members reach each other's memory.
   bool shares_memory(const Group& group) const;
   /// Has the operation join its stream.
@@ -66,6 +70,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void look(Which which, std::vector<std::string>& sentences) override;
   void answer_late(NodeId from, const Identity& theirs);
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
@@ -77,6 +82,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
   bool any_lost_ = false;
+  std::uint32_t looks_ = 0;
 };
 
 }  // namespace stretto
