@@ -41,8 +41,10 @@ CollectiveOperation::Transfer& CollectiveOperation::transfer(std::uint32_t step)
 bool CollectiveOperation::shares_memory_with(Rank peer) const { return service_.endpoint().maps(group().node(peer)); }
 
 // Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
+// And only where that takes some time: what is over in a moment is not worth the service thread's ticks.
 void CollectiveOperation::engage() {
-  if (std::exchange(engaged_, true)) return;
+  if (engaged_ || std::max(call_.input.size(), call_.output.size()) <= piece_bytes) return;
+  engaged_ = true;
   service_.endpoint().context().engage();
 }
 

@@ -19,12 +19,15 @@ namespace stretto {
 
 namespace {
 
-// While workers are busy, the service thread looks this often whether somebody polls the fabric: more often where the
-// process has cores to itself; and, where something large is under way, once more soon after. Ringing it at every
-// hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
-constexpr long tick_nanoseconds_with_own_core = 200'000;
+// While workers are busy, the service thread looks this often whether somebody polls the fabric. More often while large
+// things are under way now and then, if the process has cores to itself; and, where one is under way, once more soon
+// after. Ringing it at every hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
+constexpr long tick_nanoseconds_among_large = 200'000;
 constexpr long tick_nanoseconds_of_second_look = 30'000;
 constexpr long tick_nanoseconds = 1'000'000;
+// Each tick displaces a worker that polls, for some 5 us or more: after this many in which nothing large was under way
+// they are rare, so that small messages do not suffer.
+constexpr int calm_ticks_before_rare_ones = 50;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
 // kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
 constexpr double engaged_seconds = 300e-6;
@@ -363,17 +366,25 @@ void ThreadEngine::disarm_fabric(const Seat& seat) {
 // fabric for a while in which nothing happened: whoever ends the watch then wakes it.
 const timespec* ThreadEngine::tick_of(const Seat& seat, bool armed) const noexcept {
   static constexpr timespec second_look{0, tick_nanoseconds_of_second_look};
-  static constexpr timespec own_core_tick{0, tick_nanoseconds_with_own_core};
-  static constexpr timespec shared_core_tick{0, tick_nanoseconds};
+  static constexpr timespec frequent{0, tick_nanoseconds_among_large};
+  static constexpr timespec rare{0, tick_nanoseconds};
   if (!seat.service || polled_.empty()) return nullptr;
   if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) return nullptr;
-  if (armed || options_.spins == 0) return &shared_core_tick;
-  return looks_again_ ? &second_look : &own_core_tick;
+  if (armed || options_.spins == 0 || calm_ticks_ > calm_ticks_before_rare_ones) return &rare;
+  return looks_again_ ? &second_look : &frequent;
+}
+
+void ThreadEngine::count_calm_ticks() noexcept {
+  std::uint32_t begun = 0;
+  for (fabric::Endpoint* const endpoint : polled_) begun += endpoint->context().engagements_begun();
+  const bool calm = std::exchange(engagements_seen_, begun) == begun && !engaged();
+  calm_ticks_ = calm ? std::min(calm_ticks_ + 1, calm_ticks_before_rare_ones + 1) : 0;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
   if (seat.service && !polled_.empty()) {
     looks_again_ = engaged() && !looks_again_;
+    count_calm_ticks();
     quiet_ticks_ = watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
     if (tick_of(seat, armed) == nullptr) {
       service_in_deep_sleep_.store(true);

@@ -94,6 +94,7 @@ class ThreadEngine final : public Engine {
   int doze(Seat& seat, bool armed);
   bool arm_fabric(Seat& seat);
   void disarm_fabric(const Seat& seat);
+  void count_calm_ticks() noexcept;
   const timespec* tick_of(const Seat& seat, bool armed) const noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
@@ -119,6 +120,8 @@ class ThreadEngine final : public Engine {
   std::atomic<std::uint64_t> polls_{0};
   std::uint64_t polls_seen_ = 0;
   int quiet_ticks_ = 0;
+  int calm_ticks_ = 0;
+  std::uint32_t engagements_seen_ = 0;
   bool looks_again_ = false;
   double service_woke_up_ = 0;
   std::atomic<bool> service_in_deep_sleep_{true};
