@@ -31,15 +31,16 @@ class Stream {
   static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
 
   /// This node's first call says who takes part; peers may have spoken before.
-  void join(const Group& group, NodeId self, const CollectiveService& service);
+  void join(const Group& group, const CollectiveService& service);
 
   // REQUIRE: joined.
 
   /// The number of the next call.
   std::uint32_t next_sequence() noexcept { return calls_++; }
-  /// How to do a call, by the algorithm that its caller has named or (null) by the one that `service` chooses. Lives as
-  /// long as the stream. REQUIRES: a named algorithm supports the call.
-  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm* named, const CollectiveService& service);
+  /// How rank `me` does a call, by the algorithm that its caller has named or (null) by the one that `service` chooses.
+  /// Lives as long as the stream. REQUIRES: a named algorithm supports the call.
+  const Plan& plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
+                   const CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -73,6 +74,7 @@ class Stream {
   struct PlanKey {
     const schedule::Algorithm* algorithm;
     schedule::Shape shape;
+    Rank me;
     friend bool operator==(const PlanKey&, const PlanKey&) = default;
   };
   struct KnownPlan {
@@ -83,6 +85,7 @@ class Stream {
   struct CallKey {
     const schedule::Algorithm* named;
     schedule::Shape shape;
+    Rank me;
     std::size_t bytes;
     bool equal_blocks;
     friend bool operator==(const CallKey&, const CallKey&) = default;
@@ -96,7 +99,6 @@ class Stream {
   const Plan& find_or_make(const PlanKey& key);
 
   std::uint64_t id_;
-  Rank me_ = 0;
   std::uint32_t calls_ = 0;
   SequenceTable<Call> open_;  // begun and not over, or spoken of by peers
   // Which calls have begun: all before `begun_`, and those in `begun_beyond_`.

@@ -1,0 +1,105 @@
+#include "stretto/collective/concurrent.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stretto/base/error.h"
+#include "stretto/base/hash.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/concurrent_plan.h"
+#include "stretto/collective/operation.h"
+#include "stretto/core/extension.h"
+
+namespace stretto {
+
+namespace {
+
+constexpr std::string_view part_name = "concurrent";
+
+[[maybe_unused]] const bool registered =
+    register_extension([](Node& node) { node.attach(part_name, std::make_shared<ConcurrentPlans>()); });
+
+// Keeps of the buffers what the node's role needs.
+void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
+  CollectiveCall& call = reduce.part.call;
+  const std::string which = "concurrent: reduce " + std::to_string(place);
+  const auto require = [&](std::string_view buffer, std::size_t is) {
+    detail::require_size(which, buffer, is / call.element_bytes, reduce.part.bytes / call.element_bytes);
+  };
+  if (reduce.groups.participates(me)) {
+    require("input", call.input.size());
+  } else {
+    call.input = {};
+  }
+  if (reduce.groups.receives(me)) {
+    require("output", call.output.size());
+  } else {
+    call.output = {};
+  }
+  reduce.groups.require_order(call.reduction.commutative);
+}
+
+// What members must agree on beside their own reduces.
+std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together) {
+  std::uint64_t digest = mix_64(calls.size() << 8U | static_cast<std::uint64_t>(together));
+  for (const ReduceCall& reduce : calls) {
+    const Hash128 members = reduce.groups.members().hash();
+    const CollectiveCall& call = reduce.part.call;
+    for (const std::uint64_t part :
+         {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
+          std::uint64_t{reduce.part.bytes}, call.type_digest, call.reduction.digest}) {
+      digest = mix_64(digest ^ part);
+    }
+  }
+  return digest;
+}
+
+// What a node does of a set of reduces.
+struct Launch {
+  const ConcurrentPlan::Set* set;
+  Group group;
+  CollectiveCall call;
+};
+
+CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& calls, NodeId me) {
+  ReduceCall& first = calls[set.calls.front()];
+  if (set.calls.size() == 1) return std::move(first.part.call);
+  std::vector<FusedReduce::Part> parts;
+  for (const std::size_t call : set.calls) parts.push_back(std::move(calls[call].part));
+  return FusedReduce::call_of(std::move(parts), first.groups.participates(me), first.groups.receives(me));
+}
+
+}  // namespace
+
+std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const CollectiveOptions& options,
+                              Together together) {
+  CollectiveService& service = CollectiveService::of(node);
+  const schedule::Algorithm* named = nullptr;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    take_role(calls[i], node.id(), i);
+    named = service.check(calls[i].groups.members(), calls[i].part.call, options);
+  }
+  const std::uint64_t digest = digest_of(calls, together);
+  auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
+  const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together);
+  std::vector<Event> events(calls.size());
+  std::vector<Launch> launches;
+  for (const ConcurrentPlan::Set& set : plan->sets) {
+    const Group members = calls[set.calls.front()].groups.members();
+    if (!members.contains(node.id())) continue;
+    launches.push_back({&set, members, call_of(set, calls, node.id())});
+    CollectiveCall& call = launches.back().call;
+    call.order = set.order;
+    call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
+    const Event done = node.events().create();
+    for (const std::size_t each : set.calls) events[each] = done;
+  }
+  for (Launch& launch : launches) {
+    CollectiveOperation::launch(service, launch.group, std::move(launch.call), options, named,
+                                events[launch.set->calls.front()]);
+  }
+  return events;
+}
+
+}  // namespace stretto
