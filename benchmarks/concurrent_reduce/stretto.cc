@@ -32,6 +32,7 @@ struct Options {
   double seconds = 0.1;
   std::string memory = "segment";
   std::string listed = "badly";
+  std::string algorithm;
 };
 
 /// Seconds of each of `count` calls, sorted, each the maximum over the nodes. All nodes get the same.
@@ -60,7 +61,8 @@ Task<double> back_to_back(Node& node, Program& program, Variant variant, std::si
 }
 
 Task<> measure(Node& node, const Options& options, const std::string& fabric, Variant variant, std::size_t bytes) {
-  Program program(node, bytes, options.memory == "user" ? Memory::user : Memory::segment, options.listed == "well");
+  Program program(node, bytes, options.memory == "user" ? Memory::user : Memory::segment, options.listed == "well",
+                  options.algorithm);
   co_await program.check(variant);
   const std::vector<double> trials = co_await timed_calls(node, program, variant, estimate_calls);
   const double estimate = std::max(trials[estimate_calls / 2], shortest_call_seconds);
@@ -78,6 +80,7 @@ Task<> measure(Node& node, const Options& options, const std::string& fabric, Va
       {"fabric", fabric},
       {"memory", options.memory},
       {"listed", options.listed},
+      {"algorithm", options.algorithm},
       {"ranks", node.size()},
       {"bytes", bytes},
       {"iterations", count},
@@ -131,6 +134,7 @@ int main(int argc, char** argv) {
          "if nothing is done about it; or well (1, 2)")
       ->check(CLI::IsMember({"badly", "well"}))
       ->capture_default_str();
+  app.add_option("--algorithm", options.algorithm, "Of the general reduces, by name; default: chosen");
   CLI11_PARSE(app, argc, argv);
   try {
     return measure_all(options);

@@ -1,6 +1,7 @@
 #include "concurrent_reduce/stretto_variant.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "concurrent_reduce/problem.h"
@@ -23,9 +24,10 @@ const char* name_of(Variant variant) noexcept {
   return "unknown";
 }
 
-Program::Program(stretto::Node& node, std::size_t bytes, Memory memory, bool listed_well)
+Program::Program(stretto::Node& node, std::size_t bytes, Memory memory, bool listed_well, std::string algorithm)
     : node_(node),
       count_(bytes / sizeof(double)),
+      algorithm_(std::move(algorithm)),
       all_(Group::all(node)),
       pair_(listed_well ? Group{1, 2} : Group{2, 1}),
       r1_(all_, Group{0, 2}),
@@ -67,7 +69,7 @@ Task<> Program::run_together(Together together) {
       concurrent(node_,
                  {reduce_call<double>(r1_, count_, first_.values(), sum_.values(), stretto::sum),
                   reduce_call<double>(r2_, count_, second_.values(), product_.values(), stretto::product)},
-                 stretto::CollectiveOptions(), together);
+                 stretto::CollectiveOptions().algorithm(algorithm_), together);
   for (const Event each : done) co_await each;
 }
 

@@ -27,7 +27,8 @@ class Program {
  public:
   /// `listed_well`: r2's participants are listed so that the paper's better graph comes about as given; else the other
   /// one, in which ranks 1 and 2 send and receive twice in a stage.
-  Program(stretto::Node& node, std::size_t bytes, Memory memory, bool listed_well);
+  /// `algorithm`: of the general reduces, by name; empty: chosen.
+  Program(stretto::Node& node, std::size_t bytes, Memory memory, bool listed_well, std::string algorithm);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -41,6 +42,7 @@ class Program {
 
   stretto::Node& node_;
   const std::size_t count_;
+  const std::string algorithm_;
   const stretto::Group all_;
   const stretto::Group pair_;
   const stretto::ReduceGroups r1_;

@@ -59,6 +59,7 @@ std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together)
 struct Launch {
   const ConcurrentPlan::Set* set;
   Group group;
+  const schedule::Algorithm* algorithm;
   CollectiveCall call;
 };
 
@@ -88,7 +89,8 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   for (const ConcurrentPlan::Set& set : plan->sets) {
     const Group members = calls[set.calls.front()].groups.members();
     if (!members.contains(node.id())) continue;
-    launches.push_back({&set, members, call_of(set, calls, node.id())});
+    const bool by_plan = set.over_wires != nullptr && !service.shares_memory(members);
+    launches.push_back({&set, members, by_plan ? set.over_wires : named, call_of(set, calls, node.id())});
     CollectiveCall& call = launches.back().call;
     call.order = set.order;
     call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
@@ -96,7 +98,7 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     for (const std::size_t each : set.calls) events[each] = done;
   }
   for (Launch& launch : launches) {
-    CollectiveOperation::launch(service, launch.group, std::move(launch.call), options, named,
+    CollectiveOperation::launch(service, launch.group, std::move(launch.call), options, launch.algorithm,
                                 events[launch.set->calls.front()]);
   }
   return events;

@@ -34,6 +34,24 @@ schedule::PlacedReduce placed(const ReduceCall& call, const schedule::Algorithm*
   return {choice.algorithm, choice.shape, {nodes.begin(), nodes.end()}, call.part.bytes, is_fusible(call)};
 }
 
+std::vector<schedule::PlacedReduce> balanced(std::vector<schedule::PlacedReduce> reduces) {
+  const std::vector<std::vector<std::uint32_t>> orders = schedule::balance(reduces);
+  for (std::size_t i = 0; i < reduces.size(); ++i) reduces[i].nodes = orders[i];
+  return reduces;
+}
+
+// With vectors that are cut where one reduce is all there is: several of them, balanced, may leave less to do to the
+// busiest node if they are not.
+std::vector<schedule::PlacedReduce> whole(std::vector<schedule::PlacedReduce> reduces) {
+  static const schedule::Algorithm& aspen = schedule::find_algorithm("aspen_general_reduce");
+  for (schedule::PlacedReduce& each : reduces) {
+    if (!each.shape.commutative) continue;
+    each.algorithm = &aspen;
+    each.shape = aspen.with_segments(each.shape);
+  }
+  return reduces;
+}
+
 std::vector<std::vector<std::size_t>> each_alone(std::size_t count) {
   std::vector<std::vector<std::size_t>> sets;
   for (std::size_t i = 0; i < count; ++i) sets.push_back({i});
@@ -54,10 +72,15 @@ ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const sched
     for (const std::size_t other : std::span(set).subspan(1)) travelling.back().bytes += reduces[other].bytes;
   }
   if (!is_balanced(together)) return;
-  const std::vector<std::vector<std::uint32_t>> orders = schedule::balance(travelling);
+  std::vector<schedule::PlacedReduce> best = balanced(travelling);
+  if (named == nullptr) {
+    std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
+    if (schedule::load_of(moved_whole) < schedule::load_of(best)) best = std::move(moved_whole);
+  }
   for (std::size_t set = 0; set < sets.size(); ++set) {
-    if (orders[set] == travelling[set].nodes) continue;
-    sets[set].order.emplace(std::vector<NodeId>(orders[set].begin(), orders[set].end()));
+    const std::vector<std::uint32_t>& nodes = best[set].nodes;
+    if (nodes != travelling[set].nodes) sets[set].order.emplace(std::vector<NodeId>(nodes.begin(), nodes.end()));
+    if (best[set].algorithm != travelling[set].algorithm) sets[set].over_wires = best[set].algorithm;
   }
 }
 

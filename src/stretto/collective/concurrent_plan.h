@@ -19,6 +19,8 @@ struct ConcurrentPlan {
   struct Set {
     std::vector<std::size_t> calls;  ///< places in the list
     std::optional<Group> order;      ///< by rank of the schedule; none: as the members are
+    /// By which algorithm where the members do not share memory; null: as for each call.
+    const schedule::Algorithm* over_wires = nullptr;
   };
   std::vector<Set> sets;  ///< by their first calls
 

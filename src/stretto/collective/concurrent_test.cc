@@ -352,6 +352,30 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
             plans.find_or_make(reversed, nullptr, Together::balanced));
 }
 
+// One after the other long vectors are cut; two of Fig. 5 leave less to do to nodes 1 and 2 if they are not.
+TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
+  const Figure5 figure;
+  std::vector<double> data(1);
+  const auto call = [&](const ReduceGroups& groups, std::size_t count) {
+    return reduce_call(groups, count, input_of(data), std::span(data), sum);
+  };
+  const schedule::Algorithm* const aspen = &schedule::find_algorithm("aspen_general_reduce");
+  const std::vector<ReduceCall> both = {call(figure.r1, 100'000), call(figure.r2_reversed, 100'000)};
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, nullptr, Together::balanced).sets) {
+    EXPECT_EQ(set.over_wires, aspen);
+  }
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, nullptr, Together::fused).sets) {
+    EXPECT_EQ(set.over_wires, nullptr);
+  }
+  const ReduceGroups all(Group{0, 1, 2, 3}, Group{0, 1, 2, 3});
+  const ConcurrentPlan alone({call(all, 100'000)}, nullptr, Together::balanced);
+  EXPECT_EQ(alone.sets[0].over_wires, nullptr) << "cut it is less";
+  const schedule::Algorithm* const scattered = &schedule::find_algorithm("scattered_general_reduce");
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, scattered, Together::balanced).sets) {
+    EXPECT_EQ(set.over_wires, nullptr) << "the caller says how";
+  }
+}
+
 // What a simulated machine does of Fig. 5, repeated: its messages and its virtual time.
 struct Simulated {
   std::uint64_t messages = 0;
@@ -383,7 +407,7 @@ TEST(Concurrent, FusedReducesTakeTheMessagesOfOne) {
 TEST(Concurrent, BalanceGainsTimeOnASimulatedMachine) {
   const Figure5 figure;
   const std::string machine = ",latency=25us,bandwidth=125MB/s,overhead=5us";
-  for (const std::size_t count : {512U, 4096U}) {
+  for (const std::size_t count : {512U, 4096U, 32'768U, 262'144U}) {
     const std::vector<std::pair<ReduceGroups, std::size_t>> reduces = {{figure.r1, count}, {figure.r2_reversed, count}};
     const double given = simulate(machine, reduces, Together::as_given).seconds;
     const double balanced = simulate(machine, reduces, Together::balanced).seconds;
