@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "collective/mpi_call.h"
 
-#include <ctype.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +23,6 @@ void* allocate(size_t bytes) {
   void* memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
   if (memory == NULL) fail("out of memory");
   return memory;
-}
-
-const char* library_version(void) {
-  static char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length;
-  MPI_Get_library_version(version, &length);
-  for (char* c = version; *c != 0; ++c) {
-    if (*c == ',' || *c == '\n') {
-      *c = 0;
-      break;
-    }
-    if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
-  }
-  return version;
 }
 
 Call make_call(Operation operation, size_t bytes) {

@@ -21,9 +21,6 @@ void fail(const char* what);
 
 void* allocate(size_t bytes);
 
-// What the library says about itself, its first words, fit for a JSON string.
-const char* library_version(void);
-
 Call make_call(Operation operation, size_t bytes);
 void free_call(Call* call);
 

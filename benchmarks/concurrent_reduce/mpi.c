@@ -1,20 +1,22 @@
 // The program of problem.h in MPI, measured as stretto.cc measures Stretto's; C11 and MPI 3.1. One JSON object a line
 // from rank 0.
 //
-//   mpicc -std=c11 -O2 -I benchmarks -o concurrent_reduce_mpi benchmarks/concurrent_reduce/mpi*.c
-//         benchmarks/collective/mpi_call.c -lm
+//   mpicc -std=c11 -O2 -I benchmarks -o concurrent_reduce_mpi benchmarks/concurrent_reduce/mpi*.c -lm
 //   mpirun -n 4 ./concurrent_reduce_mpi --rival NAME [--sizes 8,4096] [--seconds 0.1]
 
+#define _GNU_SOURCE
+#include <ctype.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "collective/mpi_call.h"
 #include "concurrent_reduce/mpi_variant.h"
 #include "concurrent_reduce/problem.h"
 
+int rank;
 MPI_Comm pair = MPI_COMM_NULL;
 
 typedef struct {
@@ -32,6 +34,39 @@ typedef struct {
   int size_count;
   double seconds;
 } Options;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// Ends the program at all ranks.
+static void fail(const char* what) {
+  fprintf(stderr, "concurrent_reduce: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void* allocate(size_t bytes) {
+  void* memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
+  if (memory == NULL) fail("out of memory");
+  return memory;
+}
+
+// What the library says about itself, its first words, fit for a JSON string.
+static const char* library_version(void) {
+  static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(version, &length);
+  for (char* c = version; *c != 0; ++c) {
+    if (*c == ',' || *c == '\n') {
+      *c = 0;
+      break;
+    }
+    if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
+  }
+  return version;
+}
 
 static void read_sizes(Options* options, char* list) {
   options->size_count = 0;
@@ -122,9 +157,9 @@ static double back_to_back(const Variant* variant, const Vectors* v, int count) 
 static void measure(const Options* options, const Variant* variant, size_t bytes) {
   Vectors vectors = make_vectors(bytes);
   check(variant, &vectors);
-  double trials[estimate_calls];
-  timed_calls(variant, &vectors, estimate_calls, trials);
-  const double estimate = fmax(trials[estimate_calls / 2], shortest_call_seconds);
+  double trials[trial_calls];
+  timed_calls(variant, &vectors, trial_calls, trials);
+  const double estimate = fmax(trials[trial_calls / 2], shortest_call_seconds);
   const int count = (int)fmax(fewest_iterations, fmin(options->seconds / estimate, most_iterations));
   double* seconds = allocate((size_t)count * sizeof(double));
   timed_calls(variant, &vectors, count, seconds);
@@ -135,7 +170,7 @@ static void measure(const Options* options, const Variant* variant, size_t bytes
         "{\"operation\":\"concurrent_reduce\",\"variant\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\","
         "\"fabric\":\"processes\",\"ranks\":%d,\"bytes\":%zu,\"iterations\":%d,\"median_seconds\":%.9g,"
         "\"p99_seconds\":%.9g,\"back_to_back_seconds\":%.9g}\n",
-        variant->name, options->rival, library_version(), ranks, bytes, count, seconds[count / 2],
+        variant->name, options->rival, library_version(), problem_ranks, bytes, count, seconds[count / 2],
         seconds[(int)ceil(0.99 * count) - 1], mean);
     fflush(stdout);
   }
@@ -146,6 +181,7 @@ static void measure(const Options* options, const Variant* variant, size_t bytes
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != problem_ranks) fail("the program has four ranks");
   MPI_Comm_split(MPI_COMM_WORLD, rank == 1 || rank == 2 ? 0 : MPI_UNDEFINED, rank, &pair);

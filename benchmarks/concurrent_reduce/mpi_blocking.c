@@ -1,4 +1,3 @@
-#include "collective/mpi_call.h"
 #include "concurrent_reduce/mpi_variant.h"
 
 void blocking(const Vectors* v) {

@@ -1,6 +1,5 @@
 // r1: 1 -> 0 and 3 -> 2, then 0 <-> 2. r2: 2 -> 1, then 1 -> 3. No rank sends or receives twice in a stage.
 
-#include "collective/mpi_call.h"
 #include "concurrent_reduce/mpi_variant.h"
 
 static void send_to(int to, const double* data, int count, MPI_Request* request) {

@@ -9,6 +9,8 @@ typedef struct {
   double *spare1, *spare2;
 } Vectors;
 
+extern int rank;
+
 // The communicator of ranks 1 and 2, who take part in r2; MPI_COMM_NULL at the others.
 extern MPI_Comm pair;
 

@@ -21,7 +21,6 @@
 
 namespace {
 
-using concurrent_reduce_bench::Memory;
 using concurrent_reduce_bench::Program;
 using concurrent_reduce_bench::Variant;
 using stretto::Node;
@@ -30,7 +29,6 @@ using stretto::Task;
 struct Options {
   std::vector<std::size_t> sizes = {8, 4096, std::size_t{1} << 18U, std::size_t{1} << 21U};
   double seconds = 0.1;
-  std::string memory = "segment";
   std::string listed = "badly";
   std::string algorithm;
 };
@@ -61,11 +59,10 @@ Task<double> back_to_back(Node& node, Program& program, Variant variant, std::si
 }
 
 Task<> measure(Node& node, const Options& options, const std::string& fabric, Variant variant, std::size_t bytes) {
-  Program program(node, bytes, options.memory == "user" ? Memory::user : Memory::segment, options.listed == "well",
-                  options.algorithm);
+  Program program(node, bytes, options.listed == "well", options.algorithm);
   co_await program.check(variant);
-  const std::vector<double> trials = co_await timed_calls(node, program, variant, estimate_calls);
-  const double estimate = std::max(trials[estimate_calls / 2], shortest_call_seconds);
+  const std::vector<double> trials = co_await timed_calls(node, program, variant, trial_calls);
+  const double estimate = std::max(trials[trial_calls / 2], shortest_call_seconds);
   const auto count = static_cast<std::size_t>(
       std::clamp(options.seconds / estimate, double(fewest_iterations), double(most_iterations)));
   const std::vector<double> seconds = co_await timed_calls(node, program, variant, count);
@@ -78,7 +75,7 @@ Task<> measure(Node& node, const Options& options, const std::string& fabric, Va
       {"rival", "stretto"},
       {"version", STRETTO_VERSION},
       {"fabric", fabric},
-      {"memory", options.memory},
+      {"memory", "segment"},
       {"listed", options.listed},
       {"algorithm", options.algorithm},
       {"ranks", node.size()},
@@ -123,10 +120,6 @@ int main(int argc, char** argv) {
   app.add_option("--sizes", options.sizes, "Bytes of each vector, multiples of 8")->delimiter(',')->check(doubles);
   app.add_option("--seconds", options.seconds, "About how long to measure each variant and size")
       ->check(CLI::Range(1e-6, 3600.0))
-      ->capture_default_str();
-  app.add_option("--memory", options.memory,
-                 "Where the vectors lie: in the node's segment, or in the user's own memory")
-      ->check(CLI::IsMember({"segment", "user"}))
       ->capture_default_str();
   app.add_option(
          "--listed", options.listed,

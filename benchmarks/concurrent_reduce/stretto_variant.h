@@ -4,13 +4,10 @@
 #include <span>
 #include <string>
 
-#include "collective/stretto_call.h"
 #include "stretto/collective/collective.h"
+#include "stretto/core/segment_array.h"
 
 namespace concurrent_reduce_bench {
-
-using collective_bench::Memory;
-using collective_bench::Vector;
 
 /// The ways in which Stretto's users may write problem.h, those of the paper's Fig. 12.
 enum class Variant {
@@ -22,13 +19,14 @@ inline constexpr Variant variants[] = {Variant::mpi_style, Variant::parallel, Va
 
 const char* name_of(Variant variant) noexcept;
 
-/// The program of problem.h at one size at one node: its vectors, and what has to come out. Lives in that node's main.
+/// The program of problem.h at one size at one node: its vectors, in the node's segment, and what has to come out.
+/// Lives in that node's main.
 class Program {
  public:
   /// `listed_well`: r2's participants are listed so that the paper's better graph comes about as given; else the other
   /// one, in which ranks 1 and 2 send and receive twice in a stage.
   /// `algorithm`: of the general reduces, by name; empty: chosen.
-  Program(stretto::Node& node, std::size_t bytes, Memory memory, bool listed_well, std::string algorithm);
+  Program(stretto::Node& node, std::size_t bytes, bool listed_well, std::string algorithm);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -47,10 +45,10 @@ class Program {
   const stretto::Group pair_;
   const stretto::ReduceGroups r1_;
   const stretto::ReduceGroups r2_;
-  Vector first_;
-  Vector second_;
-  Vector sum_;
-  Vector product_;
+  stretto::SegmentArray<double> first_;
+  stretto::SegmentArray<double> second_;
+  stretto::SegmentArray<double> sum_;
+  stretto::SegmentArray<double> product_;
 };
 
 }  // namespace concurrent_reduce_bench
