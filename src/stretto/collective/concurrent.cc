@@ -20,20 +20,22 @@ constexpr std::string_view part_name = "concurrent";
 [[maybe_unused]] const bool registered =
     register_extension([](Node& node) { node.attach(part_name, std::make_shared<ConcurrentPlans>()); });
 
+void require_size(std::size_t place, std::string_view buffer, std::size_t bytes, const FusedReduce::Part& part) {
+  if (bytes == part.bytes) return;
+  const std::size_t element = part.call.element_bytes;
+  detail::require_size("concurrent: reduce " + std::to_string(place), buffer, bytes / element, part.bytes / element);
+}
+
 // Keeps of the buffers what the node's role needs.
 void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
   CollectiveCall& call = reduce.part.call;
-  const std::string which = "concurrent: reduce " + std::to_string(place);
-  const auto require = [&](std::string_view buffer, std::size_t is) {
-    detail::require_size(which, buffer, is / call.element_bytes, reduce.part.bytes / call.element_bytes);
-  };
   if (reduce.groups.participates(me)) {
-    require("input", call.input.size());
+    require_size(place, "input", call.input.size(), reduce.part);
   } else {
     call.input = {};
   }
   if (reduce.groups.receives(me)) {
-    require("output", call.output.size());
+    require_size(place, "output", call.output.size(), reduce.part);
   } else {
     call.output = {};
   }
@@ -56,13 +58,6 @@ std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together)
 }
 
 // What a node does of a set of reduces.
-struct Launch {
-  const ConcurrentPlan::Set* set;
-  Group group;
-  const schedule::Algorithm* algorithm;
-  CollectiveCall call;
-};
-
 CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& calls, NodeId me) {
   ReduceCall& first = calls[set.calls.front()];
   if (set.calls.size() == 1) return std::move(first.part.call);
@@ -85,21 +80,21 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together);
   std::vector<Event> events(calls.size());
-  std::vector<Launch> launches;
   for (const ConcurrentPlan::Set& set : plan->sets) {
-    const Group members = calls[set.calls.front()].groups.members();
-    if (!members.contains(node.id())) continue;
-    const bool by_plan = set.over_wires != nullptr && !service.shares_memory(members);
-    launches.push_back({&set, members, by_plan ? set.over_wires : named, call_of(set, calls, node.id())});
-    CollectiveCall& call = launches.back().call;
-    call.order = set.order;
-    call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
+    if (!calls[set.calls.front()].groups.members().contains(node.id())) continue;
     const Event done = node.events().create();
     for (const std::size_t each : set.calls) events[each] = done;
   }
-  for (Launch& launch : launches) {
-    CollectiveOperation::launch(service, launch.group, std::move(launch.call), options, launch.algorithm,
-                                events[launch.set->calls.front()]);
+  // From here on nothing throws what the caller could have avoided.
+  for (const ConcurrentPlan::Set& set : plan->sets) {
+    const Event done = events[set.calls.front()];
+    if (!done.exists()) continue;
+    const Group& members = calls[set.calls.front()].groups.members();
+    CollectiveCall call = call_of(set, calls, node.id());
+    call.order = set.order;
+    call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
+    call.over_wires = set.over_wires;
+    CollectiveOperation::launch(service, members, std::move(call), options, named, done);
   }
   return events;
 }

@@ -31,6 +31,7 @@ void Stream::join(const Group& group, const CollectiveService& service) {
 
 const Plan& Stream::plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
                          const CollectiveService& service) {
+  if (call.over_wires != nullptr && !shares_memory_) named = call.over_wires;
   const CallKey key{named, shape_of(call, size_), me, bytes_of_vector(call, size_), call.block_offsets.empty()};
   const auto known =
       std::find_if(calls_known_.begin(), calls_known_.end(), [&](const KnownCall& each) { return each.key == key; });
