@@ -123,17 +123,23 @@ void CollectiveService::number(CollectiveOperation& operation) {
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {
-  SavedMessages early = operation.stream().begin(operation.identity().sequence, operation);
-  operation.begin();
-  // It may be over, or be it by one of these.
-  early.use_all([this](const fabric::Message& message) {
+  const auto use = [this](const fabric::Message& message) {
     try {
       on_message(message);
     } catch (const Error& error) {
       // What is bad costs its sender the connection, as it would have on arrival.
       endpoint_.lose(message.from, error);
     }
-  });
+  };
+  Stream& its_stream = operation.stream();
+  Identity identity = operation.identity();
+  const std::uint32_t end = identity.sequence + operation.calls();
+  SavedMessages early = its_stream.begin(identity.sequence, operation);
+  operation.begin();
+  // It may be over, or be it by one of these.
+  early.use_all(use);
+  // Who has calls of their own where this node has one for several hears of it.
+  while (++identity.sequence != end) its_stream.pass(identity).use_all(use);
 }
 
 std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) const {

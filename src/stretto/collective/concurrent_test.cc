@@ -316,6 +316,28 @@ TEST_P(ConcurrentTest, ListsThatDisagreeAreAMismatch) {
   }
 }
 
+// Who fuses what others don't still takes as many numbers, so that all hear of it, and what comes after matches.
+TEST_P(ConcurrentTest, WhoFusesAloneIsToldSo) {
+  for (const Together odd : {Together::as_given, Together::fused}) {
+    run(4, [odd](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const ReduceGroups groups(all, all);
+      std::vector<int> data(3, 1);
+      std::vector<std::vector<int>> results(3, data);
+      std::vector<ReduceCall> calls;
+      for (auto& each : results) calls.push_back(reduce_call(groups, 3, input_of(data), std::span(each), sum));
+      const Together others = odd == Together::fused ? Together::as_given : Together::fused;
+      const std::vector<Event> done = concurrent(node, calls, CollectiveOptions(), node.id() == 1 ? odd : others);
+      for (const Event each : done) {
+        const std::string said = co_await outcome(each);
+        EXPECT_EQ(said.rfind("mismatch: ", 0), 0U) << "at " << node.id() << ": " << said;
+      }
+      co_await reduce(node, groups, input_of(data), std::span(results[0]), sum);
+      EXPECT_EQ(results[0], std::vector<int>(3, 4));
+    });
+  }
+}
+
 // The plan of a list: pure, so that it may be looked at without a job.
 TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
   const Figure5 figure;

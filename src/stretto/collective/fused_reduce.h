@@ -23,6 +23,8 @@ class FusedReduce {
   /// One call for all of `parts`. REQUIRES: they have the same roles, no shards and no operators of users.
   static CollectiveCall call_of(std::vector<Part> parts, bool gives, bool gets);
 
+  /// How many it stands for.
+  std::size_t calls() const noexcept { return parts_.size(); }
   /// Takes the inputs; called when they may be read.
   void pack() noexcept;
   /// Gives the outputs; called when the result is there.

@@ -78,9 +78,13 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   }
 }
 
+std::uint32_t CollectiveOperation::calls() const noexcept {
+  return call_.fused == nullptr ? 1 : static_cast<std::uint32_t>(call_.fused->calls());
+}
+
 void CollectiveOperation::join(Stream& stream) {
   stream_ = &stream;
-  const std::uint32_t sequence = stream.next_sequence();
+  const std::uint32_t sequence = stream.next_sequence(calls());
   plan_ = &stream.plan(call_, group_.rank_of(service_.node().id()), named_, service_);
   identity_ = stream.identify(sequence, call_, *plan_);
   stage_ = Stage::waiting;

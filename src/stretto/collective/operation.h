@@ -49,6 +49,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
   const Identity& identity() const noexcept { return identity_; }
+  /// For how many calls it stands; its number is the first of theirs.
+  std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return *plan_; }

@@ -68,13 +68,17 @@ CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {
 
 bool Stream::has_begun(std::uint32_t sequence) const { return sequence < begun_ || begun_beyond_.contains(sequence); }
 
-SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
+void Stream::mark_begun(std::uint32_t sequence) {
   if (sequence == begun_) {
     ++begun_;
     while (!begun_beyond_.empty() && begun_beyond_.erase(begun_) == 1) ++begun_;
   } else {
     begun_beyond_.insert(sequence);
   }
+}
+
+SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
+  mark_begun(sequence);
   Call* const known = open_.find(sequence);
   Call& call = known != nullptr ? *known : open_.add(sequence);
   call.operation = &operation;
@@ -84,6 +88,14 @@ SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operati
 void Stream::end(const Identity& identity) {
   open_.remove(identity.sequence);
   past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};
+}
+
+SavedMessages Stream::pass(const Identity& identity) {
+  mark_begun(identity.sequence);
+  SavedMessages early;
+  if (Call* const known = open_.find(identity.sequence)) early = std::move(known->early);
+  end(identity);
+  return early;
 }
 
 void Stream::save(std::uint32_t sequence, const fabric::Message& message) {

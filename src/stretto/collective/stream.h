@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -35,8 +36,8 @@ class Stream {
 
   // REQUIRE: joined.
 
-  /// The number of the next call.
-  std::uint32_t next_sequence() noexcept { return calls_++; }
+  /// The number of the next call, which stands for so many; the others have the next numbers.
+  std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
   /// How rank `me` does a call, by the algorithm that its caller has named or (null) by the one that `service` chooses.
   /// Lives as long as the stream. REQUIRES: a named algorithm supports the call.
   const Plan& plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
@@ -49,6 +50,8 @@ class Stream {
   /// Returns what has come for it.
   SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation);
   void end(const Identity& identity);
+  /// Ends a number that another one stands for. Returns what has come for it.
+  SavedMessages pass(const Identity& identity);
   /// Keeps a message for an operation that has not begun.
   void save(std::uint32_t sequence, const fabric::Message& message);
 
@@ -97,6 +100,7 @@ class Stream {
   static constexpr std::size_t most_known_calls = 16;
 
   const Plan& find_or_make(const PlanKey& key);
+  void mark_begun(std::uint32_t sequence);
 
   std::uint64_t id_;
   std::uint32_t calls_ = 0;
