@@ -137,6 +137,19 @@ def print_times(rows, field, title):
         print(f"  {name} is ahead of the best MPI in {sum(map(is_ahead, compared))} of {len(compared)}")
 
 
+def print_concurrent_reduces(rows):
+    """A row for each way to write the program, a column for each size; each cell the median, and the mean without
+    barriers."""
+    sizes = sorted({row["bytes"] for row in rows})
+    lines = {}
+    for row in rows:
+        times = f"{in_units(row['median_seconds'])}, {in_units(row['back_to_back_seconds'])}"
+        lines.setdefault((column_of(row), row["variant"]), {})[row["bytes"]] = times
+    table = [[*who, *(at.get(size, NOT_MEASURED) for size in sizes)] for who, at in lines.items()]
+    title = "Two concurrent reduces (Aspen, Fig. 12) on 4 ranks: median; mean without barriers. sim: virtual time"
+    print_table(title, ["rival", "program", *map(size_of, sizes)], table)
+
+
 def print_overlap(rows):
     lines = [
         [
@@ -200,6 +213,8 @@ def main():
         print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
         print_times(times, "p99_seconds", "The same: 99th percentile")
         print_times(times, "back_to_back_seconds", "The same, without barriers in between: mean")
+    if concurrent := of(rows, "concurrent_reduce"):
+        print_concurrent_reduces(concurrent)
     if overlap := of(rows, "allreduce_overlap"):
         print_overlap(overlap)
     if idle := of(rows, "idle"):

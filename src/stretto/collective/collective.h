@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "stretto/collective/concurrent.h"
 #include "stretto/collective/movement.h"
 #include "stretto/collective/reductions.h"
 
@@ -10,6 +11,7 @@
 ///
 ///     movement.h      broadcast, gather, scatter, allgather, all_to_all
 ///     reductions.h    reduce (also the general one), allreduce, reduce_scatter, scan, exscan
+///     concurrent.h    several general reduces, planned together
 ///
 /// Buffers belong to the caller and must live until then; those that lie in the node's segment (SegmentArray) are
 /// copied least. Input and output are apart, or *in place*: the output where the input is, or, where one of them has a

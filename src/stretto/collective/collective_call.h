@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/collective/group.h"
 #include "stretto/collective/reduction.h"
+#include "stretto/schedule/algorithm.h"
 #include "stretto/schedule/shape.h"
 
 namespace stretto {
+
+class FusedReduce;
 
 /// A collective operation without its types: what the functions of collective.h hand to the executor.
 struct CollectiveCall {
@@ -28,6 +33,11 @@ struct CollectiveCall {
   std::vector<std::size_t> output_offsets;  ///< all-to-all: likewise, of the output
   std::vector<ConstByteSpan> shards;        ///< further inputs of this node, to be combined after `input`, in order
   std::shared_ptr<void> keep_alive;         ///< owns the buffers, if the caller does not
+  std::optional<Group> order;               ///< the group's members, by rank of the schedule, if not as in the group
+  /// The algorithm for members that do not share memory, where a plan for several calls says so; else null.
+  const schedule::Algorithm* over_wires = nullptr;
+  std::uint64_t agreement = 0;         ///< digest of what members must agree on beside this call
+  std::shared_ptr<FusedReduce> fused;  ///< if the call stands for several
 };
 
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0

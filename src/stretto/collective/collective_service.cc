@@ -19,11 +19,9 @@ constexpr std::string_view part_name = "collective";
 [[maybe_unused]] const bool registered =
     register_extension([](Node& node) { node.attach(part_name, std::make_shared<CollectiveService>(node)); });
 
-void require_valid(const Group& group, const CollectiveCall& call, Rank me, NodeId node, std::uint32_t nodes) {
-  const auto refuse = [](const std::string& what) { throw Error(ErrorCode::invalid_argument, what); };
-  if (me == group.size()) {
-    refuse("node " + std::to_string(node) + " calls a collective of a group that it is not in");
-  }
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
+
+void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t nodes) {
   if (group.last_node() >= nodes) {
     refuse("node " + std::to_string(group.last_node()) + " of the group does not exist; the job has " +
            std::to_string(nodes) + " nodes");
@@ -88,13 +86,20 @@ CollectiveService::~CollectiveService() {
 
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
-Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
-  require_valid(group, call, group.rank_of(node_.id()), node_.id(), node_.size());
+const schedule::Algorithm* CollectiveService::check(const Group& group, const CollectiveCall& call,
+                                                    const CollectiveOptions& options) const {
+  require_valid(group, call, node_.size());
   const schedule::Shape shape = shape_of(call, group.size());
   require_apart(call, shape, group.rank_of(node_.id()));
-  const schedule::Algorithm* const named =
-      options.algorithm().empty() ? nullptr : &named_algorithm(options.algorithm(), call, shape);
   node_.events().check(options.precondition());
+  return options.algorithm().empty() ? nullptr : &named_algorithm(options.algorithm(), call, shape);
+}
+
+Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
+  if (!group.contains(node_.id())) {
+    refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
+  }
+  const schedule::Algorithm* const named = check(group, call, options);
   const Event completion = node_.events().create();
   CollectiveOperation::launch(*this, group, std::move(call), options, named, completion);
   return completion;
@@ -113,23 +118,29 @@ Stream& CollectiveService::stream(std::uint64_t id) {
 }
 
 void CollectiveService::number(CollectiveOperation& operation) {
-  Stream& its_stream = stream(Stream::id_of(operation.group(), operation.key()));
-  its_stream.join(operation.group(), node_.id(), *this);
+  Stream& its_stream = stream(operation.stream_id());
+  its_stream.join(operation.group(), *this);
   operation.join(its_stream);
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {
-  SavedMessages early = operation.stream().begin(operation.identity().sequence, operation);
-  operation.begin();
-  // It may be over, or be it by one of these.
-  early.use_all([this](const fabric::Message& message) {
+  const auto use = [this](const fabric::Message& message) {
     try {
       on_message(message);
     } catch (const Error& error) {
       // What is bad costs its sender the connection, as it would have on arrival.
       endpoint_.lose(message.from, error);
     }
-  });
+  };
+  Stream& its_stream = operation.stream();
+  Identity identity = operation.identity();
+  const std::uint32_t end = identity.sequence + operation.calls();
+  SavedMessages early = its_stream.begin(identity.sequence, operation);
+  operation.begin();
+  // It may be over, or be it by one of these.
+  early.use_all(use);
+  // Who has calls of their own where this node has one for several hears of it.
+  while (++identity.sequence != end) its_stream.pass(identity).use_all(use);
 }
 
 std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) const {

@@ -6,6 +6,7 @@
 
 #include "stretto/base/arena.h"
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/fused_reduce.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
@@ -26,9 +27,9 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
-      group_(group),
+      stream_id_(Stream::id_of(group, options.key())),
+      group_(call.order ? *call.order : group),
       call_(std::move(call)),
-      key_(options.key()),
       named_(named),
       precondition_(options.precondition()),
       completion_(completion),
@@ -77,10 +78,14 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   }
 }
 
+std::uint32_t CollectiveOperation::calls() const noexcept {
+  return call_.fused == nullptr ? 1 : static_cast<std::uint32_t>(call_.fused->calls());
+}
+
 void CollectiveOperation::join(Stream& stream) {
   stream_ = &stream;
-  const std::uint32_t sequence = stream.next_sequence();
-  plan_ = &stream.plan(call_, named_, service_);
+  const std::uint32_t sequence = stream.next_sequence(calls());
+  plan_ = &stream.plan(call_, group_.rank_of(service_.node().id()), named_, service_);
   identity_ = stream.identify(sequence, call_, *plan_);
   stage_ = Stage::waiting;
   if (precondition_.exists()) {
@@ -116,6 +121,7 @@ void CollectiveOperation::begin() {
 }
 
 void CollectiveOperation::prepare() {
+  if (call_.fused != nullptr) call_.fused->pack();
   layout_ = Layout(call_, plan_->schedule().shape);
   states_.reset(*plan_);
   allocate_scratch();
@@ -238,6 +244,7 @@ void CollectiveOperation::finish() {
   stage_ = Stage::over;
   if (engaged_) service_.endpoint().context().disengage();
   stream_->end(identity_);
+  if (call_.fused != nullptr && failure_ == nullptr) call_.fused->unpack();
   call_.keep_alive.reset();
   service_.node().events().complete(completion_, failure_);
 }

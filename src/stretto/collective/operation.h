@@ -45,9 +45,13 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
                       const CollectiveOptions& options, const schedule::Algorithm* named, Event completion) noexcept;
   ~CollectiveOperation();
 
-  std::uint64_t key() const noexcept { return key_; }
+  /// The stream that it belongs to.
+  std::uint64_t stream_id() const noexcept { return stream_id_; }
+  /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
   const Identity& identity() const noexcept { return identity_; }
+  /// For how many calls it stands; its number is the first of theirs.
+  std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return *plan_; }
@@ -194,9 +198,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
 
   CollectiveService& service_;
+  std::uint64_t stream_id_;
   Group group_;
   CollectiveCall call_;
-  std::uint64_t key_;
   const schedule::Algorithm* named_;  // by the caller, or null
   Event precondition_;
   Event completion_;

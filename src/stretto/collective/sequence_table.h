@@ -8,7 +8,9 @@
 namespace stretto {
 
 /// A hash table of things that have a `sequence`: a call's number among those of its stream. Open addressing; the
-/// numbers in use are mostly neighbours, and lie side by side.
+/// numbers in use are mostly neighbours, and lie side by side. There may be thousands of them, where a member runs
+/// ahead of another one; so those that share a run of places lie in the order of the places that they want ("Robin
+/// Hood": Celis, Larson and Munro, FOCS 1985), and who leaves moves only those that could not lie where they want.
 template <class Entry>
 class SequenceTable {
  public:
@@ -25,10 +27,9 @@ class SequenceTable {
   Entry& add(std::uint32_t sequence) {
     if (2 * (size_ + 1) > places_.size()) grow();
     ++size_;
-    Place& place = places_[free_place(sequence)];
-    place.used = true;
-    place.entry.sequence = sequence;
-    return place.entry;
+    Entry entry;
+    entry.sequence = sequence;
+    return places_[put(std::move(entry))].entry;
   }
 
   /// Does nothing where it is not there.
@@ -38,10 +39,7 @@ class SequenceTable {
     --size_;
     std::size_t hole = sequence & mask();
     while (&places_[hole].entry != found) hole = (hole + 1) & mask();
-    // Those behind it that could not lie where they wanted to move up.
-    for (std::size_t at = (hole + 1) & mask(); places_[at].used; at = (at + 1) & mask()) {
-      const std::size_t wanted = places_[at].entry.sequence & mask();
-      if (((at - wanted) & mask()) < ((at - hole) & mask())) continue;
+    for (std::size_t at = (hole + 1) & mask(); places_[at].used && distance(at) > 0; at = (at + 1) & mask()) {
       places_[hole].entry = std::move(places_[at].entry);
       hole = at;
     }
@@ -65,19 +63,26 @@ class SequenceTable {
 
   std::size_t mask() const noexcept { return places_.size() - 1; }
 
-  std::size_t free_place(std::uint32_t sequence) const noexcept {
-    std::size_t at = sequence & mask();
-    while (places_[at].used) at = (at + 1) & mask();
-    return at;
+  /// How far from the place that it wants the entry at `at` lies.
+  std::size_t distance(std::size_t at) const noexcept { return (at - places_[at].entry.sequence) & mask(); }
+
+  /// Returns its place. REQUIRES: a place is free.
+  std::size_t put(Entry entry) {
+    std::size_t place = entry.sequence & mask();
+    for (std::size_t far = 0; places_[place].used && distance(place) >= far; ++far) place = (place + 1) & mask();
+    // It takes the place of who lies nearer to where it wants; that one takes the next, and so on.
+    std::size_t at = place;
+    for (; places_[at].used; at = (at + 1) & mask()) std::swap(entry, places_[at].entry);
+    places_[at].used = true;
+    places_[at].entry = std::move(entry);
+    return place;
   }
 
   void grow() {
     std::vector<Place> old(places_.empty() ? 8 : 2 * places_.size());
     old.swap(places_);
     for (Place& place : old) {
-      if (!place.used) continue;
-      Place& to = places_[free_place(place.entry.sequence)];
-      to = std::move(place);
+      if (place.used) put(std::move(place.entry));
     }
   }
 

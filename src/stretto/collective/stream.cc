@@ -23,16 +23,16 @@ std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
   return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
 }
 
-void Stream::join(const Group& group, NodeId self, const CollectiveService& service) {
+void Stream::join(const Group& group, const CollectiveService& service) {
   if (size_ != 0) return;
   size_ = group.size();
   shares_memory_ = service.shares_memory(group);
-  me_ = group.rank_of(self);
 }
 
-const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* named,
+const Plan& Stream::plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
                          const CollectiveService& service) {
-  const CallKey key{named, shape_of(call, size_), bytes_of_vector(call, size_), call.block_offsets.empty()};
+  if (call.over_wires != nullptr && !shares_memory_) named = call.over_wires;
+  const CallKey key{named, shape_of(call, size_), me, bytes_of_vector(call, size_), call.block_offsets.empty()};
   const auto known =
       std::find_if(calls_known_.begin(), calls_known_.end(), [&](const KnownCall& each) { return each.key == key; });
   if (known != calls_known_.end()) {
@@ -42,7 +42,7 @@ const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* 
                               ? Choice{named, named->with_segments(key.shape)}
                               : choose(key.shape, {key.bytes, key.equal_blocks, service.crowded(), shares_memory_});
     if (calls_known_.size() == most_known_calls) calls_known_.pop_back();
-    calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape})});
+    calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape, me})});
   }
   return *calls_known_.front().plan;
 }
@@ -50,14 +50,14 @@ const Plan& Stream::plan(const CollectiveCall& call, const schedule::Algorithm* 
 const Plan& Stream::find_or_make(const PlanKey& key) {
   const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
   if (known != plans_.end()) return *known->plan;
-  plans_.push_back({key, std::make_unique<const Plan>(*key.algorithm, key.shape, me_)});
+  plans_.push_back({key, std::make_unique<const Plan>(*key.algorithm, key.shape, key.me)});
   return *plans_.back().plan;
 }
 
 // What all members must agree on. The plan stands for operation, group size, root and algorithm.
 Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept {
-  const std::uint64_t digest =
-      mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^ (call.reduction.digest << 1U));
+  const std::uint64_t digest = mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
+                                      (call.reduction.digest << 1U) ^ call.agreement);
   return {id_, sequence, static_cast<std::uint32_t>(digest)};
 }
 
@@ -68,13 +68,17 @@ CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {
 
 bool Stream::has_begun(std::uint32_t sequence) const { return sequence < begun_ || begun_beyond_.contains(sequence); }
 
-SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
+void Stream::mark_begun(std::uint32_t sequence) {
   if (sequence == begun_) {
     ++begun_;
     while (!begun_beyond_.empty() && begun_beyond_.erase(begun_) == 1) ++begun_;
   } else {
     begun_beyond_.insert(sequence);
   }
+}
+
+SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
+  mark_begun(sequence);
   Call* const known = open_.find(sequence);
   Call& call = known != nullptr ? *known : open_.add(sequence);
   call.operation = &operation;
@@ -84,6 +88,14 @@ SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operati
 void Stream::end(const Identity& identity) {
   open_.remove(identity.sequence);
   past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};
+}
+
+SavedMessages Stream::pass(const Identity& identity) {
+  mark_begun(identity.sequence);
+  SavedMessages early;
+  if (Call* const known = open_.find(identity.sequence)) early = std::move(known->early);
+  end(identity);
+  return early;
 }
 
 void Stream::save(std::uint32_t sequence, const fabric::Message& message) {

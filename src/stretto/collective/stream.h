@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -31,15 +32,16 @@ class Stream {
   static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
 
   /// This node's first call says who takes part; peers may have spoken before.
-  void join(const Group& group, NodeId self, const CollectiveService& service);
+  void join(const Group& group, const CollectiveService& service);
 
   // REQUIRE: joined.
 
-  /// The number of the next call.
-  std::uint32_t next_sequence() noexcept { return calls_++; }
-  /// How to do a call, by the algorithm that its caller has named or (null) by the one that `service` chooses. Lives as
-  /// long as the stream. REQUIRES: a named algorithm supports the call.
-  const Plan& plan(const CollectiveCall& call, const schedule::Algorithm* named, const CollectiveService& service);
+  /// The number of the next call, which stands for so many; the others have the next numbers.
+  std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
+  /// How rank `me` does a call, by the algorithm that its caller has named or (null) by the one that `service` chooses.
+  /// Lives as long as the stream. REQUIRES: a named algorithm supports the call.
+  const Plan& plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
+                   const CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -48,6 +50,8 @@ class Stream {
   /// Returns what has come for it.
   SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation);
   void end(const Identity& identity);
+  /// Ends a number that another one stands for. Returns what has come for it.
+  SavedMessages pass(const Identity& identity);
   /// Keeps a message for an operation that has not begun.
   void save(std::uint32_t sequence, const fabric::Message& message);
 
@@ -73,6 +77,7 @@ class Stream {
   struct PlanKey {
     const schedule::Algorithm* algorithm;
     schedule::Shape shape;
+    Rank me;
     friend bool operator==(const PlanKey&, const PlanKey&) = default;
   };
   struct KnownPlan {
@@ -83,6 +88,7 @@ class Stream {
   struct CallKey {
     const schedule::Algorithm* named;
     schedule::Shape shape;
+    Rank me;
     std::size_t bytes;
     bool equal_blocks;
     friend bool operator==(const CallKey&, const CallKey&) = default;
@@ -94,9 +100,9 @@ class Stream {
   static constexpr std::size_t most_known_calls = 16;
 
   const Plan& find_or_make(const PlanKey& key);
+  void mark_begun(std::uint32_t sequence);
 
   std::uint64_t id_;
-  Rank me_ = 0;
   std::uint32_t calls_ = 0;
   SequenceTable<Call> open_;  // begun and not over, or spoken of by peers
   // Which calls have begun: all before `begun_`, and those in `begun_beyond_`.

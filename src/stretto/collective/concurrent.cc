@@ -1,0 +1,102 @@
+#include "stretto/collective/concurrent.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stretto/base/error.h"
+#include "stretto/base/hash.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/concurrent_plan.h"
+#include "stretto/collective/operation.h"
+#include "stretto/core/extension.h"
+
+namespace stretto {
+
+namespace {
+
+constexpr std::string_view part_name = "concurrent";
+
+[[maybe_unused]] const bool registered =
+    register_extension([](Node& node) { node.attach(part_name, std::make_shared<ConcurrentPlans>()); });
+
+void require_size(std::size_t place, std::string_view buffer, std::size_t bytes, const FusedReduce::Part& part) {
+  if (bytes == part.bytes) return;
+  const std::size_t element = part.call.element_bytes;
+  detail::require_size("concurrent: reduce " + std::to_string(place), buffer, bytes / element, part.bytes / element);
+}
+
+// Keeps of the buffers what the node's role needs.
+void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
+  CollectiveCall& call = reduce.part.call;
+  if (reduce.groups.participates(me)) {
+    require_size(place, "input", call.input.size(), reduce.part);
+  } else {
+    call.input = {};
+  }
+  if (reduce.groups.receives(me)) {
+    require_size(place, "output", call.output.size(), reduce.part);
+  } else {
+    call.output = {};
+  }
+  reduce.groups.require_order(call.reduction.commutative);
+}
+
+// What members must agree on beside their own reduces.
+std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together) {
+  std::uint64_t digest = mix_64(calls.size() << 8U | static_cast<std::uint64_t>(together));
+  for (const ReduceCall& reduce : calls) {
+    const Hash128 members = reduce.groups.members().hash();
+    const CollectiveCall& call = reduce.part.call;
+    for (const std::uint64_t part :
+         {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
+          std::uint64_t{reduce.part.bytes}, call.type_digest, call.reduction.digest}) {
+      digest = mix_64(digest ^ part);
+    }
+  }
+  return digest;
+}
+
+// What a node does of a set of reduces.
+CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& calls, NodeId me) {
+  ReduceCall& first = calls[set.calls.front()];
+  if (set.calls.size() == 1) return std::move(first.part.call);
+  std::vector<FusedReduce::Part> parts;
+  for (const std::size_t call : set.calls) parts.push_back(std::move(calls[call].part));
+  return FusedReduce::call_of(std::move(parts), first.groups.participates(me), first.groups.receives(me));
+}
+
+}  // namespace
+
+std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const CollectiveOptions& options,
+                              Together together) {
+  CollectiveService& service = CollectiveService::of(node);
+  const schedule::Algorithm* named = nullptr;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    take_role(calls[i], node.id(), i);
+    named = service.check(calls[i].groups.members(), calls[i].part.call, options);
+  }
+  const std::uint64_t digest = digest_of(calls, together);
+  auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
+  const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together);
+  std::vector<Event> events(calls.size());
+  for (const ConcurrentPlan::Set& set : plan->sets) {
+    if (!calls[set.calls.front()].groups.members().contains(node.id())) continue;
+    const Event done = node.events().create();
+    for (const std::size_t each : set.calls) events[each] = done;
+  }
+  // From here on nothing throws what the caller could have avoided.
+  for (const ConcurrentPlan::Set& set : plan->sets) {
+    const Event done = events[set.calls.front()];
+    if (!done.exists()) continue;
+    const Group& members = calls[set.calls.front()].groups.members();
+    CollectiveCall call = call_of(set, calls, node.id());
+    call.order = set.order;
+    call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
+    call.over_wires = set.over_wires;
+    CollectiveOperation::launch(service, members, std::move(call), options, named, done);
+  }
+  return events;
+}
+
+}  // namespace stretto

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/collective/collective_options.h"
+#include "stretto/collective/fused_reduce.h"
+#include "stretto/collective/make_call.h"
+#include "stretto/collective/reduce_groups.h"
+#include "stretto/core/node.h"
+
+/// Several general reduces over overlapping nodes, planned together (the Aspen paper, section 3.3). Its Fig. 5:
+///
+///     const ReduceGroups r1(Group{0, 1, 2, 3}, Group{0, 2});
+///     const ReduceGroups r2(Group{1, 2}, Group{3});
+///     const std::vector<Event> done = concurrent(node, {reduce_call<double>(r1, n, send1, receive, sum),
+///                                                       reduce_call<double>(r2, n, send2, receive, product)});
+namespace stretto {
+
+/// A general reduce that has not begun, as one node sees it. Made by reduce_call.
+struct ReduceCall {
+  ReduceGroups groups;
+  FusedReduce::Part part;
+};
+
+/// The inputs of all participants, `count` elements each, combined, to all receivers. A node passes input if it
+/// participates and output if it receives; what it passes beyond that is not used. The count is said also by nodes that
+/// are in neither group, since the plan of the other reduces depends on it.
+template <Element T, class Op>
+  requires ReductionOperator<Op, T>
+ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, std::span<const T> input, std::span<T> output,
+                       const Op& op) {
+  ReduceCall result{
+      groups,
+      {detail::make_call<T>(schedule::Operation::general_reduce, input, output, op), count * sizeof(T), alignof(T)}};
+  result.part.call.contributors = groups.participants();
+  result.part.call.inner_receivers = groups.inner_receivers();
+  return result;
+}
+
+/// What `concurrent` does beside starting the reduces. It changes how long they take, never what they give, but for the
+/// rounding of operators that commute.
+enum class Together : std::uint8_t {
+  as_given,            ///< nothing
+  balanced,            ///< says which node takes which rank (schedule/concurrent.h)
+  fused,               ///< has small reduces of the same groups, with Stretto's own operators, travel as one
+  balanced_and_fused,  ///< both
+};
+
+/// Starts all of `calls`, and returns an event for each: that of reduce (reductions.h), and no event where this node is
+/// not a member. collective.h says what holds for all collectives; options hold for each call.
+///
+/// Every member of any of the groups passes the same list, in the same order, with the same `together`; members that do
+/// not agree get Error(mismatch). Calls are matched as if each were a reduce of its own, in the order of the list. The
+/// plan is kept, and found again by the same list. Throws Error(invalid_argument), and then has started nothing.
+std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls,
+                              const CollectiveOptions& options = CollectiveOptions(),
+                              Together together = Together::balanced_and_fused);
+
+}  // namespace stretto

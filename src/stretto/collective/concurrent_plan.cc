@@ -1,0 +1,117 @@
+#include "stretto/collective/concurrent_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "stretto/collective/plan.h"
+#include "stretto/schedule/concurrent.h"
+
+namespace stretto {
+
+namespace {
+
+// A set travels in one message each round.
+constexpr std::uint64_t most_fused_bytes = 4096;
+
+bool is_balanced(Together together) {
+  return together == Together::balanced || together == Together::balanced_and_fused;
+}
+bool is_fused(Together together) { return together == Together::fused || together == Together::balanced_and_fused; }
+
+bool is_fusible(const ReduceCall& call) {
+  return !call.part.call.reduction.user && call.part.alignment <= alignof(std::max_align_t);
+}
+
+// Who is not a member does not know how the members reach each other: all plan as if over wires.
+schedule::PlacedReduce placed(const ReduceCall& call, const schedule::Algorithm* named) {
+  const auto nodes = call.groups.members().nodes();
+  const schedule::Shape shape = shape_of(call.part.call, call.groups.members().size());
+  Setting setting;
+  setting.bytes = call.part.bytes;
+  const Choice choice = named != nullptr ? Choice{named, named->with_segments(shape)} : choose(shape, setting);
+  return {choice.algorithm, choice.shape, {nodes.begin(), nodes.end()}, call.part.bytes, is_fusible(call)};
+}
+
+std::vector<schedule::PlacedReduce> balanced(std::vector<schedule::PlacedReduce> reduces) {
+  const std::vector<std::vector<std::uint32_t>> orders = schedule::balance(reduces);
+  for (std::size_t i = 0; i < reduces.size(); ++i) reduces[i].nodes = orders[i];
+  return reduces;
+}
+
+// With vectors that are cut where one reduce is all there is: several of them, balanced, may leave less to do to the
+// busiest node if they are not.
+std::vector<schedule::PlacedReduce> whole(std::vector<schedule::PlacedReduce> reduces) {
+  static const schedule::Algorithm& aspen = schedule::find_algorithm("aspen_general_reduce");
+  for (schedule::PlacedReduce& each : reduces) {
+    if (!each.shape.commutative) continue;
+    each.algorithm = &aspen;
+    each.shape = aspen.with_segments(each.shape);
+  }
+  return reduces;
+}
+
+std::vector<std::vector<std::size_t>> each_alone(std::size_t count) {
+  std::vector<std::vector<std::size_t>> sets;
+  for (std::size_t i = 0; i < count; ++i) sets.push_back({i});
+  return sets;
+}
+
+}  // namespace
+
+ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
+                               Together together) {
+  std::vector<schedule::PlacedReduce> reduces;
+  for (const ReduceCall& call : calls) reduces.push_back(placed(call, named));
+  const auto grouped = is_fused(together) ? schedule::fuse(reduces, most_fused_bytes) : each_alone(calls.size());
+  std::vector<schedule::PlacedReduce> travelling;
+  for (const std::vector<std::size_t>& set : grouped) {
+    sets.push_back({set, {}});
+    travelling.push_back(reduces[set.front()]);
+    for (const std::size_t other : std::span(set).subspan(1)) travelling.back().bytes += reduces[other].bytes;
+  }
+  if (!is_balanced(together)) return;
+  std::vector<schedule::PlacedReduce> best = balanced(travelling);
+  if (named == nullptr) {
+    std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
+    if (schedule::load_of(moved_whole) < schedule::load_of(best)) best = std::move(moved_whole);
+  }
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    const std::vector<std::uint32_t>& nodes = best[set].nodes;
+    if (nodes != travelling[set].nodes) sets[set].order.emplace(std::vector<NodeId>(nodes.begin(), nodes.end()));
+    if (best[set].algorithm != travelling[set].algorithm) sets[set].over_wires = best[set].algorithm;
+  }
+}
+
+ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcept {
+  return {call.groups.members().hash(),         call.groups.participants(),
+          call.groups.inner_receivers(),        call.part.bytes,
+          call.part.call.reduction.commutative, is_fusible(call)};
+}
+
+bool ConcurrentPlans::is_for(const Known& known, const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
+                             Together together) noexcept {
+  return known.named == named && known.together == together &&
+         std::equal(known.calls.begin(), known.calls.end(), calls.begin(), calls.end(),
+                    [](const CallKey& key, const ReduceCall& call) { return key == key_of(call); });
+}
+
+std::shared_ptr<const ConcurrentPlan> ConcurrentPlans::find_or_make(const std::vector<ReduceCall>& calls,
+                                                                    const schedule::Algorithm* named,
+                                                                    Together together) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(known_.begin(), known_.end(),
+                                  [&](const Known& each) { return is_for(each, calls, named, together); });
+  if (found != known_.end()) {
+    std::rotate(known_.begin(), found, found + 1);
+    return known_.front().plan;
+  }
+  Known made{{}, named, together, std::make_shared<const ConcurrentPlan>(calls, named, together)};
+  for (const ReduceCall& call : calls) made.calls.push_back(key_of(call));
+  if (known_.size() == most_known) known_.pop_back();
+  known_.insert(known_.begin(), std::move(made));
+  return known_.front().plan;
+}
+
+}  // namespace stretto

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "stretto/collective/concurrent.h"
+#include "stretto/collective/group.h"
+#include "stretto/schedule/algorithm.h"
+
+namespace stretto {
+
+/// How a list of general reduces is done: the same on all nodes that pass the list. Immutable.
+struct ConcurrentPlan {
+  /// Reduces that travel as one, or a single one.
+  struct Set {
+    std::vector<std::size_t> calls;  ///< places in the list
+    std::optional<Group> order;      ///< by rank of the schedule; none: as the members are
+    /// By which algorithm where the members do not share memory; null: as for each call.
+    const schedule::Algorithm* over_wires = nullptr;
+  };
+  std::vector<Set> sets;  ///< by their first calls
+
+  /// A pure function of the groups, sizes and kinds of operators. `named`: the algorithm, which supports all calls, or
+  /// null where one is to be chosen for each.
+  ConcurrentPlan(const std::vector<ReduceCall>& calls, const schedule::Algorithm* named, Together together);
+};
+
+/// The plans that a node has used of late. Any thread may call it.
+class ConcurrentPlans {
+ public:
+  std::shared_ptr<const ConcurrentPlan> find_or_make(const std::vector<ReduceCall>& calls,
+                                                     const schedule::Algorithm* named, Together together);
+
+ private:
+  // What a plan depends on.
+  struct CallKey {
+    Hash128 members;
+    Rank participants;
+    Rank inner_receivers;
+    std::size_t bytes;
+    bool commutative;
+    bool may_be_fused;
+    friend bool operator==(const CallKey&, const CallKey&) = default;
+  };
+  struct Known {
+    std::vector<CallKey> calls;
+    const schedule::Algorithm* named;
+    Together together;
+    std::shared_ptr<const ConcurrentPlan> plan;
+  };
+  static constexpr std::size_t most_known = 16;
+
+  static CallKey key_of(const ReduceCall& call) noexcept;
+  static bool is_for(const Known& known, const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
+                     Together together) noexcept;
+
+  std::mutex mutex_;
+  std::vector<Known> known_;  // the one last used first
+};
+
+}  // namespace stretto
