@@ -28,7 +28,7 @@ struct Price {
 
 /// Which ranks are followed.
 enum class Follow : std::uint8_t {
-  as_it_pays,  ///< one for all where they are alike, all where that takes 10^5 steps or less, otherwise a few
+  as_it_pays,  ///< one for all where they are alike, all where that takes 30,000 steps or less, otherwise a few
   all,
   few,
 };
@@ -36,10 +36,10 @@ enum class Follow : std::uint8_t {
 /// The time of one collective as the executor runs it, from the text of the algorithm alone. A pure function.
 ///
 /// LogGP (see network.h) with the executor's rules. A message of at most most_inline_bytes costs o at either end.
-/// Larger ones cost a further message each way: the receiver says that it is ready and the sender that it is through.
-/// In shared memory cores carry the bytes: the sender copies what is large (G a byte), both copy what is inline; and
-/// what a receiver only combines in the first round is read where it lies (in_place.h), which costs the reduction and
-/// no copy. On a wire bytes cost nobody's time but the link's.
+/// Larger ones also cost an announcement at either end, and go when their receiver has said that it is ready. In shared
+/// memory cores carry the bytes: the sender copies what is large (G a byte, half of that where it has just sent the
+/// same to another rank), both copy what is inline; and what a receiver only combines in the first round is read where
+/// it lies (in_place.h), which costs the reduction and no copy. On a wire bytes cost nobody's time but the link's.
 ///
 /// Where ranks outnumber cores, a host's cores are a bound: all that its ranks do, and a turn for every round in which
 /// a rank waits for messages, shared by them.

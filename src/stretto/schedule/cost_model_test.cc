@@ -15,6 +15,7 @@ namespace {
 constexpr Costs costs{.call = 2e-6,
                       .latency = 3e-6,
                       .overhead = 5e-6,
+                      .announcement = 23e-6,
                       .gap = 7e-6,
                       .byte_time = 11e-9,
                       .copy_time = 13e-9,
@@ -40,15 +41,18 @@ TEST(CostModel, AnInlineMessageIsCopiedAtBothEnds) {
 }
 
 TEST(CostModel, ALargeMessageWaitsForItsReceiverAndIsCopiedOnce) {
-  // Ready; then the data; then word that they are there.
+  // That the receiver is ready, and then the data.
   expect_near(price_of("linear_broadcast", 2, 4097).path,
-              2 * (costs.overhead + costs.latency + costs.overhead) + 4097 * costs.byte_time);
+              2 * (costs.announcement + costs.latency + costs.overhead) + 4097 * costs.byte_time);
+  // To three: what has just been read need not be read again.
+  expect_near(price_of("linear_broadcast", 4, 1 << 20).path,
+              4 * costs.announcement + 4 * costs.overhead + 2 * costs.latency + (1 << 20) * 2 * costs.byte_time);
 }
 
 TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
   // The grant, and word that it has been read: no copy, neither of what comes nor of the own input.
   expect_near(price_of("linear_reduce", 2, 1 << 20).path,
-              3 * costs.overhead + costs.latency + (1 << 20) * costs.reduction_time - costs.overhead);
+              costs.announcement + 2 * costs.overhead + costs.latency + (1 << 20) * costs.reduction_time);
   // In a butterfly each writes over what the other reads, so it is copied.
   EXPECT_GT(price_of("recursive_doubling", 2, 1 << 20).path, (1 << 20) * (costs.byte_time + costs.reduction_time));
 }

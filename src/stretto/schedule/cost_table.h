@@ -27,7 +27,8 @@ inline constexpr std::uint64_t most_inline_bytes = 4096;
 struct Costs {
   double call = 0;            ///< of a collective, whatever its schedule: from the call to its first step, and its end
   double latency = 0;         ///< L
-  double overhead = 0;        ///< o: a node's time for each message, also one that only announces, at either end
+  double overhead = 0;        ///< o: a node's time for each message, at either end
+  double announcement = 0;    ///< a node's time for what goes before and after a large message, at either end
   double gap = 0;             ///< g: on a wire
   double byte_time = 0;       ///< G: a byte from node to node; in shared memory a core copies it, on a wire none
   double copy_time = 0;       ///< a byte within a node: copied, or taken from a message that came unasked
@@ -42,9 +43,10 @@ struct CostField {
   std::string_view name;
   double Costs::* value;
 };
-inline constexpr std::array<CostField, 8> cost_fields{{{"call", &Costs::call},
+inline constexpr std::array<CostField, 9> cost_fields{{{"call", &Costs::call},
                                                        {"latency", &Costs::latency},
                                                        {"overhead", &Costs::overhead},
+                                                       {"announcement", &Costs::announcement},
                                                        {"gap", &Costs::gap},
                                                        {"byte_time", &Costs::byte_time},
                                                        {"copy_time", &Costs::copy_time},
