@@ -23,6 +23,8 @@ constexpr std::array settings_table{
                 "least level that is logged: trace, debug, info, warning, error or off"},
     SettingInfo{"STRETTO_SEGMENT_BYTES", SettingKind::bytes, "64GiB",
                 "address space of a node's segment; memory is taken only as it is used"},
+    SettingInfo{"STRETTO_TUNING", SettingKind::text, "",
+                "file of costs, by `stretto tune`, that schedules are chosen by; default: the built-in ones"},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},

@@ -11,6 +11,7 @@
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/operation.h"
+#include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/node.h"
@@ -24,7 +25,8 @@ namespace stretto {
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
 class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver {
  public:
-  explicit CollectiveService(Node& node);
+  /// `selector` is that of the process.
+  CollectiveService(Node& node, std::shared_ptr<Selector> selector);
   ~CollectiveService() override;
 
   static CollectiveService& of(Node& node);
@@ -36,9 +38,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   Node& node() noexcept { return node_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
-  bool crowded() const noexcept { return node_.crowded(); }
-  /// Whether all members reach each other's memory.
-  bool shares_memory(const Group& group) const;
+  Selector& selector() noexcept { return *selector_; }
+  /// What lies between the members.
+  schedule::Link link_of(const Group& group) const;
   /// Has the operation join its stream.
   void number(CollectiveOperation& operation);
   /// Begins the operation, and hands it what has come for it.
@@ -72,6 +74,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   Node& node_;
   fabric::Endpoint& endpoint_;
+  std::shared_ptr<Selector> selector_;
   std::map<std::uint64_t, Stream> streams_;
   std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
   std::map<std::uint64_t, Landing> landings_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stretto/core/node.h"
+#include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
 
 namespace stretto {
@@ -18,12 +19,13 @@ namespace stretto {
 struct RuntimeOptions {
   RuntimeOptions() {}
   /// From the environment (`stretto info --settings` lists it): `cluster` if a launcher announces this process.
-  /// Throws Error(bad_input).
+  /// Throws Error: bad_input; io (a file that a setting names).
   static RuntimeOptions from_environment();
 
   std::string fabric = "local:1";  ///< see fabric/spec.h
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
   std::size_t segment_bytes = std::size_t{64} << 30U;
+  Tuning tuning;  ///< the same at all nodes of the job
 };
 
 /// The part of a job that this process is: its nodes, and the engine and fabric under them.
