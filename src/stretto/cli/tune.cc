@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -107,13 +108,12 @@ void report(const CostTable& table, Link link, const std::vector<Sample>& sample
   std::vector<double> measured;
   for (const Sample& sample : samples) measured.push_back(sample.seconds);
   const FitError error = error_of_predictions(predictions_of(samples, placement, costs), measured);
-  std::cout << "link " << name_of(link) << ", from " << samples.size() << " measurements\n"
-            << "  call " << format_duration(costs.call) << ", L " << format_duration(costs.latency) << ", o "
-            << format_duration(costs.overhead) << ", an announcement " << format_duration(costs.announcement) << ", g "
-            << format_duration(costs.gap) << ", G " << format_bandwidth(1 / costs.byte_time) << ", copies at "
-            << format_bandwidth(1 / costs.copy_time) << ", reductions at " << format_bandwidth(1 / costs.reduction_time)
-            << ", a turn " << format_duration(costs.turn) << "\n  predictions are off by "
-            << format_factor(error.median) << " (median), " << format_factor(error.worst) << " (worst)\n";
+  std::cout << "link " << name_of(link) << ", from " << samples.size() << " measurements\n";
+  for (const schedule::CostField& field : schedule::cost_fields) {
+    std::cout << "  " << std::left << std::setw(16) << field.name << format_duration(costs.*field.value) << '\n';
+  }
+  std::cout << "predictions are off by " << format_factor(error.median) << " (median), " << format_factor(error.worst)
+            << " (worst)\n";
 }
 
 Task<> tune_on(Node& node, const TuneArguments& arguments) {

@@ -69,7 +69,9 @@ TEST(Selector, GoesByTheTuningAndByTheSimulatedMachine) {
   EXPECT_EQ(by_messages.choose(shape, 1 << 20U, true, Link::wire).shape.blocks, 1U);
   EXPECT_GE(by_bytes.choose(shape, 1 << 20U, true, Link::wire).shape.blocks, 16U);
 
-  const fabric::SimOptions machine{.latency = 5e-6, .seconds_per_byte = 3e-9};
+  fabric::SimOptions machine;
+  machine.latency = 5e-6;
+  machine.seconds_per_byte = 3e-9;
   here.simulated = &machine;
   EXPECT_EQ(costs_of(here).of(Link::wire).latency, 5e-6);
   EXPECT_EQ(costs_of(here).of(Link::wire).byte_time, 3e-9);

@@ -46,8 +46,8 @@ Tuning read_tuning(const std::string& path) {
   Tuning tuning{{std::istreambuf_iterator<char>(file), {}}, path};
   if (!file || tuning.text.empty()) {
     throw Error(ErrorCode::io, "STRETTO_TUNING names " + path +
-                                   ", which cannot be read or is empty; `stretto tune` "
-                                   "writes such a file");
+                                   ", which cannot be read or is empty; "
+                                   "`stretto tune` writes such a file");
   }
   return tuning;
 }

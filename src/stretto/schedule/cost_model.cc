@@ -49,12 +49,32 @@ class Readers {
   std::vector<std::uint8_t> known_;
 };
 
+/// Of the group's ranks on its fullest host.
+Rank ranks_of_host(const Shape& shape, const Placement& placement) {
+  return std::min(placement.ranks_of_host, shape.size);
+}
+
+bool is_crowded(const Shape& shape, const Placement& placement) {
+  return ranks_of_host(shape, placement) > placement.cores_of_host;
+}
+
+/// How long a process that waits is without its core where others want it: half a turn of all of them. Nodes of one
+/// process go on in whatever thread brings a message.
+double pause_of(const Shape& shape, const Placement& placement, const Costs& costs) {
+  if (placement.link == Link::local || !is_crowded(shape, placement)) return 0;
+  return costs.turn * ranks_of_host(shape, placement) / placement.cores_of_host / 2;
+}
+
 /// The executor's rules, see cost_model.h.
 class ExecutorTiming {
  public:
   ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const Costs& costs,
                  bool all)
-      : shape_(shape), costs_(costs), shares_memory_(placement.link != Link::wire), readers_(algorithm, shape, all) {}
+      : shape_(shape),
+        costs_(costs),
+        shares_memory_(placement.link != Link::wire),
+        pause_(pause_of(shape, placement, costs)),
+        readers_(algorithm, shape, all) {}
 
   /// How many ranks each further step stands for, in sums.
   void weigh(double weight) { weight_ = weight; }
@@ -82,7 +102,7 @@ class ExecutorTiming {
       work(clock, costs_.announcement);
     }
     if (shares_memory_) {
-      work(clock, static_cast<double>(bytes) * (is_large ? byte_time_of(step) : costs_.copy_time) + costs_.overhead);
+      work(clock, static_cast<double>(bytes) * (is_large ? copying_time(step) : costs_.inline_time) + costs_.overhead);
       return clock.now + costs_.latency;
     }
     const double start = std::max(clock.now, clock.next_send);
@@ -94,12 +114,15 @@ class ExecutorTiming {
 
   void receive(Clock& clock, const Step&, std::uint64_t bytes, double arrival) {
     const bool is_large = bytes > most_inline_bytes;
-    if (!has_waited_) turns_ += weight_;
-    has_waited_ = has_waited_ || weight_ > 0;
     if (is_large) work(clock, costs_.announcement);
     clock.now = std::max({clock.now, arrival, shares_memory_ ? 0 : clock.next_receive});
+    if (!has_waited_) {
+      turns_ += weight_;
+      clock.now += pause_;
+    }
+    has_waited_ = has_waited_ || weight_ > 0;
     if (!shares_memory_) clock.next_receive = clock.now + costs_.gap + streaming(bytes);
-    work(clock, costs_.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs_.copy_time));
+    work(clock, costs_.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs_.inline_time));
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
@@ -120,11 +143,12 @@ class ExecutorTiming {
     busy_ += weight_ * seconds;
   }
 
-  /// Half of a copy's time is that of reading, which takes none where the rank has just sent the same to another one.
-  double byte_time_of(const Step& send) {
-    const bool is_warm = send.source() == last_sent_;
+  /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
+  double copying_time(const Step& send) {
+    const bool is_of_others = !is_reduction(shape_.operation) && send.source_buffer != Buffer::input;
+    const bool is_known = send.source() == last_sent_;
     if (weight_ > 0) last_sent_ = send.source();
-    return is_warm ? costs_.byte_time / 2 : costs_.byte_time;
+    return costs_.byte_time + (is_of_others && !is_known ? costs_.forwarding : 0);
   }
 
   double streaming(std::uint64_t bytes) const { return static_cast<double>(bytes) * costs_.byte_time; }
@@ -144,6 +168,7 @@ class ExecutorTiming {
   const Shape& shape_;
   const Costs& costs_;
   bool shares_memory_;
+  double pause_;
   Readers readers_;
   std::vector<double> ready_;  ///< when each rank is ready for the messages of this round; one for all if alike
   std::span<const Step> steps_;
@@ -319,9 +344,8 @@ Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
   algorithm.require(shape);
   const Walked walked = walk(algorithm, shape, bytes, placement, costs, follow);
   Price price{.path = walked.path, .messages = walked.messages, .is_exact = walked.is_exact};
-  const Rank ranks = std::min(placement.ranks_of_host, shape.size);
-  if (ranks > placement.cores_of_host) {
-    const double share = static_cast<double>(ranks) / shape.size;  // of the group, on that host
+  if (is_crowded(shape, placement)) {
+    const double share = static_cast<double>(ranks_of_host(shape, placement)) / shape.size;  // of the group
     price.work = (walked.busy + walked.turns * costs.turn) * share / placement.cores_of_host;
   }
   price.seconds = costs.call + std::max(price.path, price.work);

@@ -30,8 +30,10 @@ struct Costs {
   double overhead = 0;        ///< o: a node's time for each message, at either end
   double announcement = 0;    ///< a node's time for what goes before and after a large message, at either end
   double gap = 0;             ///< g: on a wire
-  double byte_time = 0;       ///< G: a byte from node to node; in shared memory a core copies it, on a wire none
-  double copy_time = 0;       ///< a byte within a node: copied, or taken from a message that came unasked
+  double byte_time = 0;       ///< G: a byte of a large message; in shared memory a core copies it, on a wire none
+  double inline_time = 0;     ///< a byte of a small one, at either end: it is packed and unpacked
+  double forwarding = 0;      ///< a byte more to send, in shared memory, where it is what another rank has just written
+  double copy_time = 0;       ///< a byte copied within a node
   double reduction_time = 0;  ///< a byte combined with another
   double turn = 0;  ///< where ranks outnumber cores: for a rank that waits to give up its core and get it back
 
@@ -43,15 +45,17 @@ struct CostField {
   std::string_view name;
   double Costs::* value;
 };
-inline constexpr std::array<CostField, 9> cost_fields{{{"call", &Costs::call},
-                                                       {"latency", &Costs::latency},
-                                                       {"overhead", &Costs::overhead},
-                                                       {"announcement", &Costs::announcement},
-                                                       {"gap", &Costs::gap},
-                                                       {"byte_time", &Costs::byte_time},
-                                                       {"copy_time", &Costs::copy_time},
-                                                       {"reduction_time", &Costs::reduction_time},
-                                                       {"turn", &Costs::turn}}};
+inline constexpr std::array<CostField, 11> cost_fields{{{"call", &Costs::call},
+                                                        {"latency", &Costs::latency},
+                                                        {"overhead", &Costs::overhead},
+                                                        {"announcement", &Costs::announcement},
+                                                        {"gap", &Costs::gap},
+                                                        {"byte_time", &Costs::byte_time},
+                                                        {"inline_time", &Costs::inline_time},
+                                                        {"forwarding", &Costs::forwarding},
+                                                        {"copy_time", &Costs::copy_time},
+                                                        {"reduction_time", &Costs::reduction_time},
+                                                        {"turn", &Costs::turn}}};
 
 /// What select() goes by. All nodes of a job must use the same.
 struct CostTable {

@@ -45,8 +45,10 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
     throw Error(ErrorCode::invalid_argument,
                 "no algorithm for " + describe(request.shape) + ": " + defect_of(request.shape));
   }
+  // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
+  const auto rounded = [](const Candidate& each) { return static_cast<float>(each.price.seconds); };
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.price.seconds < b.price.seconds; });
+                   [&](const Candidate& a, const Candidate& b) { return rounded(a) < rounded(b); });
   return candidates;
 }
 
