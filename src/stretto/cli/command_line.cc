@@ -37,6 +37,8 @@ int run_command_line(int argc, const char* const* argv) {
   add_info_command(app);
   add_verify_command(app);
   add_simulate_command(app);
+  add_tune_command(app);
+  add_explain_command(app);
   add_draw_command(app);
 
   try {

@@ -36,7 +36,7 @@ TEST(CommandLine, ExplainsItself) {
     EXPECT_EQ(outcome.err, "");
   }
   const Outcome help = run({"--help"});
-  for (const char* command : {"run", "info", "verify", "simulate", "draw"}) {
+  for (const char* command : {"run", "info", "verify", "simulate", "tune", "explain", "draw"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command + " "), std::string::npos) << help.out;
     EXPECT_EQ(run({command, "--help"}).status, 0) << command;
   }

@@ -22,6 +22,12 @@ void add_verify_command(CLI::App& app);
 /// `simulate`: what an algorithm costs on a network, by the LogGP model.
 void add_simulate_command(CLI::App& app);
 
+/// `explain`: the schedules for a collective, what they should cost, and what they do.
+void add_explain_command(CLI::App& app);
+
+/// `tune`: measures the costs by which schedules are chosen.
+void add_tune_command(CLI::App& app);
+
 /// `draw`: a picture of an algorithm's rounds.
 void add_draw_command(CLI::App& app);
 

@@ -60,6 +60,12 @@ SettingsReport read_settings() {
   }
 }
 
+/// By which costs a job here would choose schedules.
+std::string origin_of_costs(const SettingsReport& report) {
+  const bool is_tuned = report.settings && report.settings->is_set("STRETTO_TUNING");
+  return is_tuned ? report.settings->written("STRETTO_TUNING") : "built in; `stretto tune` measures";
+}
+
 Json settings_json(const SettingsReport& report) {
   Json list = Json::array();
   for (const SettingInfo& setting : known_settings()) {
@@ -98,6 +104,7 @@ Json info_json(const SettingsReport& settings) {
   }
   Json object{{"version", STRETTO_VERSION}, {"fabrics", fabric_list}};
   object.update(machine_json(examine_machine()));
+  object["costs"] = origin_of_costs(settings);
   object["settings"] = settings_json(settings);
   return object;
 }
@@ -143,6 +150,8 @@ void print_info(const SettingsReport& settings) {
   if (!machine.huge_pages_of_segments.empty()) {
     std::cout << "  huge pages for segments: " << machine.huge_pages_of_segments << '\n';
   }
+
+  std::cout << "\ncosts that schedules are chosen by\n  " << origin_of_costs(settings) << '\n';
 
   std::cout << "\nsettings given by the environment (--settings lists all)\n";
   bool any = false;

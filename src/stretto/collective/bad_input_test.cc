@@ -231,7 +231,8 @@ TEST(CollectiveBadInput, APieceFromAStrangerIsNone) {
   runtime.run([&](Node& node) -> Task<> {
     if (node.id() != 0) co_return;
     std::vector<int> data(2000, 7);
-    const Event done = broadcast(node, Group{1, 0}, std::span(data), 0);
+    const auto whole = CollectiveOptions().algorithm("binomial_broadcast");
+    const Event done = broadcast(node, Group{1, 0}, std::span(data), 0, whole);
     node.charge(1e-3);
     EXPECT_TRUE(stranger_spoke);
     EXPECT_FALSE(node.has_triggered(done)) << "a stranger completed a broadcast";

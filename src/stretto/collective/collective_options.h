@@ -26,15 +26,18 @@ class CollectiveOptions {
     key_ = value;
     return *this;
   }
-  /// The schedule's algorithm by name (`stretto verify` lists them), the same on all nodes; empty: chosen.
-  CollectiveOptions& algorithm(std::string_view name) noexcept {
+  /// The schedule's algorithm by name (`stretto verify` lists them), and how many segments it makes of a vector
+  /// (schedule::Blocking), the same on all nodes; empty: chosen.
+  CollectiveOptions& algorithm(std::string_view name, std::uint32_t segments = 1) noexcept {
     algorithm_ = name;
+    segments_ = segments;
     return *this;
   }
 
   Event precondition() const noexcept { return precondition_; }
   std::uint64_t key() const noexcept { return key_; }
   std::string_view algorithm() const noexcept { return algorithm_; }
+  std::uint32_t segments() const noexcept { return segments_; }
   const std::source_location& where() const noexcept { return where_; }
 
  private:
@@ -42,6 +45,7 @@ class CollectiveOptions {
   Event precondition_;
   std::uint64_t key_ = 0;
   std::string_view algorithm_;
+  std::uint32_t segments_ = 1;
 };
 
 }  // namespace stretto

@@ -16,8 +16,15 @@ namespace {
 
 constexpr std::string_view part_name = "collective";
 
-[[maybe_unused]] const bool registered =
-    register_extension([](Node& node) { node.attach(part_name, std::make_shared<CollectiveService>(node)); });
+// The nodes of a process have one selector. It lasts as long as they do.
+[[maybe_unused]] const bool registered = register_extension([known = std::weak_ptr<Selector>()](Node& node) mutable {
+  std::shared_ptr<Selector> selector = known.lock();
+  if (selector == nullptr || &selector->surroundings() != &node.surroundings()) {
+    selector = std::make_shared<Selector>(node.surroundings());
+    known = selector;
+  }
+  node.attach(part_name, std::make_shared<CollectiveService>(node, std::move(selector)));
+});
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
 
@@ -46,14 +53,15 @@ void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Ran
                                                (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
 }
 
-const schedule::Algorithm& named_algorithm(std::string_view name, const CollectiveCall& call,
-                                           const schedule::Shape& shape) {
+Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape) {
+  const std::string_view name = options.algorithm();
+  if (name.empty()) return {};
   const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
-  algorithm.require(algorithm.with_segments(shape));
+  algorithm.require(algorithm.with_segments(shape, options.segments()));
   if (algorithm.needs_equal_blocks() && !call.block_offsets.empty()) {
     throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
   }
-  return algorithm;
+  return {&algorithm, options.segments()};
 }
 
 Identity identity_of(const fabric::Message& message) {
@@ -67,7 +75,8 @@ Identity identity_of(const fabric::Message& message) {
 
 }  // namespace
 
-CollectiveService::CollectiveService(Node& node) : node_(node), endpoint_(node.endpoint()) {
+CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selector)
+    : node_(node), endpoint_(node.endpoint()), selector_(std::move(selector)) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
                           fabric::MessageType::collective_failed, fabric::MessageType::collective_hello,
                           fabric::MessageType::collective_grant, fabric::MessageType::collective_done,
@@ -86,29 +95,31 @@ CollectiveService::~CollectiveService() {
 
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
-const schedule::Algorithm* CollectiveService::check(const Group& group, const CollectiveCall& call,
-                                                    const CollectiveOptions& options) const {
+Named CollectiveService::check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const {
   require_valid(group, call, node_.size());
   const schedule::Shape shape = shape_of(call, group.size());
   require_apart(call, shape, group.rank_of(node_.id()));
   node_.events().check(options.precondition());
-  return options.algorithm().empty() ? nullptr : &named_algorithm(options.algorithm(), call, shape);
+  return named_algorithm(options, call, shape);
 }
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   if (!group.contains(node_.id())) {
     refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }
-  const schedule::Algorithm* const named = check(group, call, options);
+  const Named named = check(group, call, options);
   const Event completion = node_.events().create();
   CollectiveOperation::launch(*this, group, std::move(call), options, named, completion);
   return completion;
 }
 
 // Between hosts and on `sim` nobody maps anybody, on one host everybody everybody: all members say the same.
-bool CollectiveService::shares_memory(const Group& group) const {
+schedule::Link CollectiveService::link_of(const Group& group) const {
   const auto nodes = group.nodes();
-  return std::all_of(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.maps(node); });
+  const bool shares_memory =
+      std::all_of(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.maps(node); });
+  if (!shares_memory) return schedule::Link::wire;
+  return node_.surroundings().one_process ? schedule::Link::local : schedule::Link::host;
 }
 
 Stream& CollectiveService::stream(std::uint64_t id) {

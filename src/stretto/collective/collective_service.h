@@ -12,6 +12,7 @@
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/operation.h"
+#include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/may_stall.h"
@@ -26,15 +27,15 @@ namespace stretto {
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
 class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private MayStall {
  public:
-  explicit CollectiveService(Node& node);
+  /// `selector` is that of the process.
+  CollectiveService(Node& node, std::shared_ptr<Selector> selector);
   ~CollectiveService() override;
 
   static CollectiveService& of(Node& node);
 
   /// Throws what `start` throws for misuse, and starts nothing. Whether this node is a member is not looked at. Returns
-  /// the algorithm that the options name, or null.
-  const schedule::Algorithm* check(const Group& group, const CollectiveCall& call,
-                                   const CollectiveOptions& options) const;
+  /// the algorithm that the options name, if they do.
+  Named check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
@@ -42,11 +43,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   Node& node() noexcept { return node_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
-  bool crowded() const noexcept { return node_.crowded(); }
+  Selector& selector() noexcept { return *selector_; }
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
-  /// Whether all members reach each other's memory.
-  bool shares_memory(const Group& group) const;
+  /// What lies between the members.
+  schedule::Link link_of(const Group& group) const;
   /// Has the operation join its stream.
   void number(CollectiveOperation& operation);
   /// Begins the operation, and hands it what has come for it.
@@ -81,6 +82,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   Node& node_;
   fabric::Endpoint& endpoint_;
+  std::shared_ptr<Selector> selector_;
   std::map<std::uint64_t, Stream> streams_;
   std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
   std::map<std::uint64_t, Landing> landings_;

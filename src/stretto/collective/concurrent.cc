@@ -71,14 +71,14 @@ CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& 
 std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const CollectiveOptions& options,
                               Together together) {
   CollectiveService& service = CollectiveService::of(node);
-  const schedule::Algorithm* named = nullptr;
+  Named named;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     take_role(calls[i], node.id(), i);
     named = service.check(calls[i].groups.members(), calls[i].part.call, options);
   }
   const std::uint64_t digest = digest_of(calls, together);
   auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
-  const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together);
+  const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
   std::vector<Event> events(calls.size());
   for (const ConcurrentPlan::Set& set : plan->sets) {
     if (!calls[set.calls.front()].groups.members().contains(node.id())) continue;

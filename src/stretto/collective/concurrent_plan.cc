@@ -25,12 +25,12 @@ bool is_fusible(const ReduceCall& call) {
 }
 
 // Who is not a member does not know how the members reach each other: all plan as if over wires.
-schedule::PlacedReduce placed(const ReduceCall& call, const schedule::Algorithm* named) {
+schedule::PlacedReduce placed(const ReduceCall& call, const Named& named, Selector& selector) {
   const auto nodes = call.groups.members().nodes();
   const schedule::Shape shape = shape_of(call.part.call, call.groups.members().size());
-  Setting setting;
-  setting.bytes = call.part.bytes;
-  const Choice choice = named != nullptr ? Choice{named, named->with_segments(shape)} : choose(shape, setting);
+  const Choice choice = named.algorithm != nullptr
+                            ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
+                            : selector.choose(shape, call.part.bytes, true, schedule::Link::wire);
   return {choice.algorithm, choice.shape, {nodes.begin(), nodes.end()}, call.part.bytes, is_fusible(call)};
 }
 
@@ -60,10 +60,10 @@ std::vector<std::vector<std::size_t>> each_alone(std::size_t count) {
 
 }  // namespace
 
-ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
-                               Together together) {
+ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named& named, Together together,
+                               Selector& selector) {
   std::vector<schedule::PlacedReduce> reduces;
-  for (const ReduceCall& call : calls) reduces.push_back(placed(call, named));
+  for (const ReduceCall& call : calls) reduces.push_back(placed(call, named, selector));
   const auto grouped = is_fused(together) ? schedule::fuse(reduces, most_fused_bytes) : each_alone(calls.size());
   std::vector<schedule::PlacedReduce> travelling;
   for (const std::vector<std::size_t>& set : grouped) {
@@ -73,7 +73,7 @@ ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const sched
   }
   if (!is_balanced(together)) return;
   std::vector<schedule::PlacedReduce> best = balanced(travelling);
-  if (named == nullptr) {
+  if (named.algorithm == nullptr) {
     std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
     if (schedule::load_of(moved_whole) < schedule::load_of(best)) best = std::move(moved_whole);
   }
@@ -90,7 +90,7 @@ ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcep
           call.part.call.reduction.commutative, is_fusible(call)};
 }
 
-bool ConcurrentPlans::is_for(const Known& known, const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
+bool ConcurrentPlans::is_for(const Known& known, const std::vector<ReduceCall>& calls, const Named& named,
                              Together together) noexcept {
   return known.named == named && known.together == together &&
          std::equal(known.calls.begin(), known.calls.end(), calls.begin(), calls.end(),
@@ -98,8 +98,8 @@ bool ConcurrentPlans::is_for(const Known& known, const std::vector<ReduceCall>& 
 }
 
 std::shared_ptr<const ConcurrentPlan> ConcurrentPlans::find_or_make(const std::vector<ReduceCall>& calls,
-                                                                    const schedule::Algorithm* named,
-                                                                    Together together) {
+                                                                    const Named& named, Together together,
+                                                                    Selector& selector) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(known_.begin(), known_.end(),
                                   [&](const Known& each) { return is_for(each, calls, named, together); });
@@ -107,7 +107,7 @@ std::shared_ptr<const ConcurrentPlan> ConcurrentPlans::find_or_make(const std::v
     std::rotate(known_.begin(), found, found + 1);
     return known_.front().plan;
   }
-  Known made{{}, named, together, std::make_shared<const ConcurrentPlan>(calls, named, together)};
+  Known made{{}, named, together, std::make_shared<const ConcurrentPlan>(calls, named, together, selector)};
   for (const ReduceCall& call : calls) made.calls.push_back(key_of(call));
   if (known_.size() == most_known) known_.pop_back();
   known_.insert(known_.begin(), std::move(made));

@@ -9,6 +9,8 @@
 
 #include "stretto/collective/concurrent.h"
 #include "stretto/collective/group.h"
+#include "stretto/collective/plan.h"
+#include "stretto/collective/selector.h"
 #include "stretto/schedule/algorithm.h"
 
 namespace stretto {
@@ -24,16 +26,16 @@ struct ConcurrentPlan {
   };
   std::vector<Set> sets;  ///< by their first calls
 
-  /// A pure function of the groups, sizes and kinds of operators. `named`: the algorithm, which supports all calls, or
-  /// null where one is to be chosen for each.
-  ConcurrentPlan(const std::vector<ReduceCall>& calls, const schedule::Algorithm* named, Together together);
+  /// A pure function of the groups, sizes and kinds of operators. `named`: an algorithm supports all calls; if
+  /// there is none, `selector` chooses one for each.
+  ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named& named, Together together, Selector& selector);
 };
 
 /// The plans that a node has used of late. Any thread may call it.
 class ConcurrentPlans {
  public:
-  std::shared_ptr<const ConcurrentPlan> find_or_make(const std::vector<ReduceCall>& calls,
-                                                     const schedule::Algorithm* named, Together together);
+  std::shared_ptr<const ConcurrentPlan> find_or_make(const std::vector<ReduceCall>& calls, const Named& named,
+                                                     Together together, Selector& selector);
 
  private:
   // What a plan depends on.
@@ -48,14 +50,14 @@ class ConcurrentPlans {
   };
   struct Known {
     std::vector<CallKey> calls;
-    const schedule::Algorithm* named;
+    Named named;
     Together together;
     std::shared_ptr<const ConcurrentPlan> plan;
   };
   static constexpr std::size_t most_known = 16;
 
   static CallKey key_of(const ReduceCall& call) noexcept;
-  static bool is_for(const Known& known, const std::vector<ReduceCall>& calls, const schedule::Algorithm* named,
+  static bool is_for(const Known& known, const std::vector<ReduceCall>& calls, const Named& named,
                      Together together) noexcept;
 
   std::mutex mutex_;

@@ -150,23 +150,23 @@ TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
   for (const std::uint64_t seed : test::seeds(120)) {
     const auto nodes = static_cast<std::uint32_t>(2 + seed % 3);
     EXPECT_NO_THROW(test::run_on(GetParam().of(nodes),
-                                  [seed](Node& node) -> Task<> {
-                                    const Group all = Group::all(node);
-                                    Random random(seed);  // the same on every node
-                                    for (int i = 0; i < 10; ++i) {
-                                      const std::size_t usual = random.below(2 * std::size(starts));
-                                      const std::size_t odd = random.below(2 * std::size(starts));
-                                      const auto who = static_cast<NodeId>(random.below(all.size()));
-                                      const std::size_t mine = node.id() == who ? odd : usual;
-                                      Buffers buffers(all.size(), mine % 2 == 0 ? 3 : 5000);
-                                      const std::string said = co_await outcome(starts[mine / 2](node, all, buffers));
-                                      // Who only gives, such as a broadcast's root, may be through before it could
-                                      // know.
-                                      EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))
-                                          << "seed " << seed << ": " << usual << " but " << odd << " at node " << who
-                                          << ": " << said;
-                                    }
-                                  }))
+                                 [seed](Node& node) -> Task<> {
+                                   const Group all = Group::all(node);
+                                   Random random(seed);  // the same on every node
+                                   for (int i = 0; i < 10; ++i) {
+                                     const std::size_t usual = random.below(2 * std::size(starts));
+                                     const std::size_t odd = random.below(2 * std::size(starts));
+                                     const auto who = static_cast<NodeId>(random.below(all.size()));
+                                     const std::size_t mine = node.id() == who ? odd : usual;
+                                     Buffers buffers(all.size(), mine % 2 == 0 ? 3 : 5000);
+                                     const std::string said = co_await outcome(starts[mine / 2](node, all, buffers));
+                                     // Who only gives, such as a broadcast's root, may be through before it could
+                                     // know.
+                                     EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))
+                                         << "seed " << seed << ": " << usual << " but " << odd << " at node " << who
+                                         << ": " << said;
+                                   }
+                                 }))
         << "seed " << seed;
   }
 }

@@ -22,7 +22,7 @@ std::byte* aligned(std::byte* memory, std::size_t alignment) {
 }  // namespace
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const schedule::Algorithm* named,
+                                         const CollectiveOptions& options, const Named& named,
                                          Event completion) noexcept
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
@@ -46,7 +46,7 @@ CollectiveOperation::~CollectiveOperation() {
 }
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                 const CollectiveOptions& options, const schedule::Algorithm* named, Event completion) {
+                                 const CollectiveOptions& options, const Named& named, Event completion) {
   service.endpoint().context().post(
       arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
 }

@@ -21,6 +21,7 @@
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/fabric.h"
+#include "stretto/schedule/cost_table.h"
 
 namespace stretto {
 
@@ -37,12 +38,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`. `named`: the algorithm, or null where it is to be chosen.
+  /// `completion`. `named`: how the caller wants it done.
   static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                     const CollectiveOptions& options, const schedule::Algorithm* named, Event completion);
+                     const CollectiveOptions& options, const Named& named, Event completion);
   // Only `launch` makes one.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const schedule::Algorithm* named, Event completion) noexcept;
+                      const CollectiveOptions& options, const Named& named, Event completion) noexcept;
   ~CollectiveOperation();
 
   /// The stream that it belongs to.
@@ -74,7 +75,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
  private:
   // Data larger than this are sent only when the receiver is ready, straight into its segment.
-  static constexpr std::size_t eager_bytes = 4096;
+  static constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
   // What is done in one go under the baton, so that small operations overtake.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
   // Scratch up to this size lies inside of the operation.
@@ -201,7 +202,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint64_t stream_id_;
   Group group_;
   CollectiveCall call_;
-  const schedule::Algorithm* named_;  // by the caller, or null
+  Named named_;
   Event precondition_;
   Event completion_;
   std::source_location where_;

@@ -66,15 +66,12 @@ struct Choice {
   schedule::Shape shape;
 };
 
-/// What a choice may depend on beside the shape; the same on all ranks.
-struct Setting {
-  std::size_t bytes = 0;       ///< see bytes_of_vector
-  bool equal_blocks = true;    ///< of operations on blocks
-  bool crowded = false;        ///< nodes take turns on few cores, and what counts is how often each must run
-  bool shared_memory = false;  ///< all ranks reach each other's memory
-};
+/// How a caller wants it done: an algorithm and its segments, or (null) as it is chosen.
+struct Named {
+  const schedule::Algorithm* algorithm = nullptr;
+  std::uint32_t segments = 1;
 
-/// How to serve `shape` where the caller names no algorithm. A pure function.
-Choice choose(const schedule::Shape& shape, const Setting& setting);
+  friend bool operator==(const Named&, const Named&) = default;
+};
 
 }  // namespace stretto

@@ -26,21 +26,20 @@ std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
 void Stream::join(const Group& group, const CollectiveService& service) {
   if (size_ != 0) return;
   size_ = group.size();
-  shares_memory_ = service.shares_memory(group);
+  link_ = service.link_of(group);
 }
 
-const Plan& Stream::plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
-                         const CollectiveService& service) {
-  if (call.over_wires != nullptr && !shares_memory_) named = call.over_wires;
+const Plan& Stream::plan(const CollectiveCall& call, Rank me, Named named, CollectiveService& service) {
+  if (call.over_wires != nullptr && link_ == schedule::Link::wire) named = {call.over_wires};
   const CallKey key{named, shape_of(call, size_), me, bytes_of_vector(call, size_), call.block_offsets.empty()};
   const auto known =
       std::find_if(calls_known_.begin(), calls_known_.end(), [&](const KnownCall& each) { return each.key == key; });
   if (known != calls_known_.end()) {
     if (known != calls_known_.begin()) std::rotate(calls_known_.begin(), known, known + 1);
   } else {
-    const Choice choice = named != nullptr
-                              ? Choice{named, named->with_segments(key.shape)}
-                              : choose(key.shape, {key.bytes, key.equal_blocks, service.crowded(), shares_memory_});
+    const Choice choice = named.algorithm != nullptr
+                              ? Choice{named.algorithm, named.algorithm->with_segments(key.shape, named.segments)}
+                              : service.selector().choose(key.shape, key.bytes, key.equal_blocks, link_);
     if (calls_known_.size() == most_known_calls) calls_known_.pop_back();
     calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape, me})});
   }

@@ -15,6 +15,7 @@
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/sequence_table.h"
 #include "stretto/collective/wire.h"
+#include "stretto/schedule/cost_table.h"
 
 namespace stretto {
 
@@ -38,10 +39,9 @@ class Stream {
 
   /// The number of the next call, which stands for so many; the others have the next numbers.
   std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
-  /// How rank `me` does a call, by the algorithm that its caller has named or (null) by the one that `service` chooses.
-  /// Lives as long as the stream. REQUIRES: a named algorithm supports the call.
-  const Plan& plan(const CollectiveCall& call, Rank me, const schedule::Algorithm* named,
-                   const CollectiveService& service);
+  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Lives as long as the
+  /// stream. REQUIRES: a named algorithm supports the call.
+  const Plan& plan(const CollectiveCall& call, Rank me, Named named, CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -86,7 +86,7 @@ class Stream {
   };
   // What the choice of a plan depends on.
   struct CallKey {
-    const schedule::Algorithm* named;
+    Named named;
     schedule::Shape shape;
     Rank me;
     std::size_t bytes;
@@ -110,7 +110,7 @@ class Stream {
   std::set<std::uint32_t> begun_beyond_;
   std::array<Past, 64> past_;  // by sequence, modulo its size
   Rank size_ = 0;
-  bool shares_memory_ = false;
+  schedule::Link link_ = schedule::Link::local;
   std::vector<KnownPlan> plans_;
   std::vector<KnownCall> calls_known_;  // the one last used first
 };

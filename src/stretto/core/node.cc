@@ -75,10 +75,10 @@ void UserEvent::trigger(Event precondition) const {
 }
 void UserEvent::poison(const Error& error) const { node_of_running_task("UserEvent::poison").poison(*this, error); }
 
-Node::Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, bool crowded)
+Node::Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, const Surroundings& surroundings)
     : endpoint_(endpoint),
       engine_(engine),
-      crowded_(crowded),
+      surroundings_(surroundings),
       events_(endpoint),
       bulk_(endpoint),
       barriers_(std::make_unique<BarrierService>(*this)),

@@ -16,6 +16,7 @@
 #include "stretto/core/future.h"
 #include "stretto/core/processor.h"
 #include "stretto/core/spawn_options.h"
+#include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
 #include "stretto/fabric/bulk.h"
 #include "stretto/fabric/fabric.h"
@@ -33,8 +34,8 @@ class RemoteTasks;
 /// call never blocks, apart from `wait`. Everything deferred takes a precondition and returns an event.
 class Node final : private fabric::EndpointObserver {
  public:
-  /// `crowded`: see below.
-  Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, bool crowded);
+  /// `surroundings` outlive the node.
+  Node(fabric::Endpoint& endpoint, Engine& engine, unsigned processors, const Surroundings& surroundings);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -98,9 +99,7 @@ class Node final : private fabric::EndpointObserver {
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   fabric::Bulk& bulk() noexcept { return bulk_; }
   Engine& engine() noexcept { return engine_; }
-  /// Whether nodes take turns, since somewhere in the job there are more of them than cores or workers: the same at all
-  /// nodes.
-  bool crowded() const noexcept { return crowded_; }
+  const Surroundings& surroundings() const noexcept { return surroundings_; }
   /// For a task on `held` that is about to wait; see Engine::linger.
   void linger(const Processor& held, Event event) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
@@ -130,7 +129,7 @@ class Node final : private fabric::EndpointObserver {
 
   fabric::Endpoint& endpoint_;
   Engine& engine_;
-  bool crowded_;
+  const Surroundings& surroundings_;
   EventService events_;
   fabric::Bulk bulk_;
   std::unique_ptr<BarrierService> barriers_;

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <thread>
 #include <utility>
 
 #include "stretto/base/affinity.h"
+#include "stretto/base/hash.h"
 #include "stretto/base/settings.h"
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/cause.h"
@@ -37,6 +40,17 @@ constexpr unsigned spins_with_own_core = 20'000;
 std::vector<ExtendNode>& extension_list() {
   static std::vector<ExtendNode> list;  // filled before main
   return list;
+}
+
+Tuning read_tuning(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Tuning tuning{{std::istreambuf_iterator<char>(file), {}}, path};
+  if (!file || tuning.text.empty()) {
+    throw Error(ErrorCode::io, "STRETTO_TUNING names " + path +
+                                   ", which cannot be read or is empty; "
+                                   "`stretto tune` writes such a file");
+  }
+  return tuning;
 }
 
 Cause make_cause(ErrorCode code, std::string message) {
@@ -70,6 +84,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
+  if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
 }
 
@@ -78,6 +93,7 @@ struct Runtime::Parts {
   std::unique_ptr<ThreadEngine> threads;
   std::unique_ptr<fabric::Fabric> fabric;
   std::unique_ptr<SimEngine> simulator;
+  Surroundings surroundings;
   std::vector<std::unique_ptr<Node>> nodes;
   std::unique_ptr<StallWatch> stall_watch;
   unsigned workers = 1;
@@ -104,6 +120,7 @@ struct Runtime::Parts {
 
   void start(const RuntimeOptions& options);
   unsigned nodes_of_this_host();
+  void look_around(const RuntimeOptions& options);
   void make_nodes();
   bool meet_at_the_end();
   Cause failure_of(std::span<const Event> mains);
@@ -137,12 +154,14 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
       threads = std::make_unique<ThreadEngine>();
       fabric::ClusterOptions cluster;
       cluster.segment_bytes = options.segment_bytes;
+      cluster.tuning_digest = fnv1a_64(options.tuning.text);
       fabric = fabric::make_cluster_fabric(fabric::connect(fabric::process_environment()), cluster, threads.get());
       // The nodes of a host share its cores, unless the launcher gave each its own.
       if (options.workers == 0) workers = std::max(1U, cores / nodes_of_this_host());
       break;
     }
   }
+  look_around(options);
   make_nodes();
   if (threads == nullptr) return;
   ThreadEngine::Options engine_options;
@@ -167,13 +186,24 @@ unsigned Runtime::Parts::nodes_of_this_host() {
   return count;
 }
 
+void Runtime::Parts::look_around(const RuntimeOptions& options) {
+  surroundings.tuning = options.tuning;
+  surroundings.one_process = fabric->endpoints().size() == fabric->size();
+  if (simulator != nullptr) {
+    surroundings.simulated = &simulated().options();
+  } else if (surroundings.one_process) {
+    surroundings.occupancy = {fabric->size(), workers};
+  } else {
+    surroundings.occupancy = fabric->occupancy();
+  }
+}
+
 void Runtime::Parts::make_nodes() {
   const auto endpoints = fabric->endpoints();
   const unsigned processors =
       simulator != nullptr ? 1 : std::max(1U, workers / static_cast<unsigned>(endpoints.size()));
-  const bool crowded = fabric->crowded() || (simulator == nullptr && endpoints.size() > workers);
   for (fabric::Endpoint* const endpoint : endpoints) {
-    nodes.push_back(std::make_unique<Node>(*endpoint, engine(), processors, crowded));
+    nodes.push_back(std::make_unique<Node>(*endpoint, engine(), processors, surroundings));
     for (const ExtendNode& extend : extensions()) extend(*nodes.back());
   }
   if (nodes.front()->id() != 0) return;

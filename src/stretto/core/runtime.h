@@ -11,6 +11,7 @@
 
 #include "stretto/base/log.h"
 #include "stretto/core/node.h"
+#include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
 
 namespace stretto {
@@ -19,7 +20,7 @@ namespace stretto {
 struct RuntimeOptions {
   RuntimeOptions() {}
   /// From the environment (`stretto info --settings` lists it): `cluster` if a launcher announces this process.
-  /// Throws Error(bad_input).
+  /// Throws Error: bad_input; io (a file that a setting names).
   static RuntimeOptions from_environment();
 
   std::string fabric = "local:1";  ///< see fabric/spec.h
@@ -28,6 +29,7 @@ struct RuntimeOptions {
   LogLevel log_level = LogLevel::warning;
   /// What has waited for other nodes for as long as this is told, as a warning in the log; 0: never. In real time.
   double stall_seconds = 30;
+  Tuning tuning;  ///< the same at all nodes of the job
 };
 
 /// The part of a job that this process is: its nodes, and the engine and fabric under them.

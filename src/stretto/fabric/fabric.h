@@ -127,6 +127,12 @@ class Endpoint {
   std::vector<bool> lost_;
 };
 
+/// How many nodes of a job share how many cores.
+struct Occupancy {
+  std::uint32_t nodes = 1;
+  std::uint32_t cores = 1;
+};
+
 /// The nodes of a job that live in this process, with what connects them to all others.
 class Fabric {
  public:
@@ -139,9 +145,9 @@ class Fabric {
   virtual std::uint32_t size() const = 0;
   /// The host that a node lives on: nodes with equal strings share memory. Any thread.
   virtual std::string host_of(NodeId node) const = 0;
-  /// Whether some host has more nodes of the job than cores, so that they take turns: the same on all nodes. Where
-  /// nodes share a process, its owner knows better. Any thread.
-  virtual bool crowded() const { return false; }
+  /// Of the host where nodes have the fewest cores each: the same on all nodes. Where nodes share a process, its owner
+  /// knows better. Any thread.
+  virtual Occupancy occupancy() const { return {}; }
   /// What carries bytes to a node, for people and tests: "memory" within a host, otherwise networks such as
   /// "tcp/eth0", none before the first use. Any thread that holds no baton.
   virtual std::vector<std::string> networks_to(NodeId /*node*/) { return {"memory"}; }

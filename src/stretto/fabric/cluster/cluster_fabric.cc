@@ -23,6 +23,7 @@ namespace {
 // Keys of the bootstrap's store.
 constexpr std::string_view host_key = "cluster.host";
 constexpr std::string_view cores_key = "cluster.cores";
+constexpr std::string_view tuning_key = "cluster.tuning";
 constexpr std::string_view card_key = "cluster.card";
 constexpr std::string_view ucx_key = "cluster.ucx";
 
@@ -41,7 +42,7 @@ class ClusterFabric final : public Fabric {
   std::span<Endpoint* const> endpoints() override { return {&only_, 1}; }
   std::uint32_t size() const override { return endpoint_.size(); }
   std::string host_of(NodeId node) const override { return hosts_.at(node); }
-  bool crowded() const override { return crowded_; }
+  Occupancy occupancy() const override { return occupancy_; }
   std::vector<std::string> networks_to(NodeId node) override {
     if (hosts_.at(node) == hosts_[endpoint_.self()]) return {"memory"};
     std::vector<std::string> networks;
@@ -71,8 +72,10 @@ class ClusterFabric final : public Fabric {
     bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
     const auto cores = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     bootstrap_->put(cores_key, bytes_of(cores));
+    bootstrap_->put(tuning_key, bytes_of(options.tuning_digest));
     bootstrap_->put(card_key, host->address());
     bootstrap_->fence();
+    require_one_tuning();
     std::vector<NodeId> near;
     std::vector<NodeId> far;
     for (NodeId node = 0; node < size(); ++node) {
@@ -80,7 +83,7 @@ class ClusterFabric final : public Fabric {
       hosts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
     }
-    crowded_ = any_host_crowded();
+    occupancy_ = fullest_host();
     host->start(near, fetch(card_key));
     endpoint_.add_transport(std::move(host), near);
     // All nodes come to the same conclusion here: a job on one host never touches UCX.
@@ -89,18 +92,40 @@ class ClusterFabric final : public Fabric {
     }
   }
 
-  // From what all have published, so that all come to the same conclusion.
-  bool any_host_crowded() {
-    std::map<std::string_view, std::uint32_t> room;  // cores of a host that no node has taken yet
-    for (NodeId node = 0; node < size(); ++node) {
-      std::uint32_t cores = 1;
-      const std::vector<std::byte> bytes = bootstrap_->fetch(node, cores_key);
-      if (bytes.size() == sizeof cores) std::memcpy(&cores, bytes.data(), sizeof cores);
-      std::uint32_t& left = room.try_emplace(hosts_[node], cores).first->second;
-      if (left == 0) return true;
-      --left;
+  // A number that each node has published, or 0 if it is none.
+  template <class Number>
+  Number published(NodeId node, std::string_view key) {
+    Number number = 0;
+    const std::vector<std::byte> bytes = bootstrap_->fetch(node, key);
+    if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
+    return number;
+  }
+
+  // All nodes compare all, so that all come to the same conclusion.
+  void require_one_tuning() {
+    const auto first = published<std::uint64_t>(0, tuning_key);
+    for (NodeId node = 1; node < size(); ++node) {
+      if (published<std::uint64_t>(node, tuning_key) == first) continue;
+      throw Error(ErrorCode::mismatch, "nodes 0 and " + std::to_string(node) +
+                                           " have different tuning tables, and would choose different schedules; give "
+                                           "all nodes the same file by STRETTO_TUNING, or none");
     }
-    return false;
+  }
+
+  // Of hosts that are equally full, that of the first node.
+  Occupancy fullest_host() {
+    std::map<std::string_view, Occupancy> hosts;
+    for (NodeId node = 0; node < size(); ++node) {
+      Occupancy& host = hosts.try_emplace(hosts_[node], Occupancy{0, 0}).first->second;
+      ++host.nodes;
+      host.cores = std::max({host.cores, published<std::uint32_t>(node, cores_key), 1U});
+    }
+    Occupancy fullest = hosts.at(hosts_[0]);
+    for (NodeId node = 1; node < size(); ++node) {
+      const Occupancy& host = hosts.at(hosts_[node]);
+      if (std::uint64_t{host.nodes} * fullest.cores > std::uint64_t{fullest.nodes} * host.cores) fullest = host;
+    }
+    return fullest;
   }
 
   void join_other_hosts(std::span<const NodeId> far) {
@@ -154,7 +179,7 @@ class ClusterFabric final : public Fabric {
   Endpoint* only_ = &endpoint_;
   std::vector<std::string> hosts_;
   cluster::UcxTransport* ucx_ = nullptr;  // the endpoint's; null where the job has one host
-  bool crowded_ = false;
+  Occupancy occupancy_;
   bool closed_ = false;
 };
 

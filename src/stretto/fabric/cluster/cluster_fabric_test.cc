@@ -343,6 +343,29 @@ TEST(ClusterFabric, OptionsAreChecked) {
   }
 }
 
+TEST(ClusterFabric, NodesOfDifferentTuningAreAllToldSo) {
+  for (const NodeId odd_one : {0U, 2U}) {
+    std::vector<std::unique_ptr<Bootstrap>> bootstraps = make_in_process_job(3);
+    std::vector<std::string> complaints(3);
+    std::vector<std::thread> starters;
+    for (NodeId node = 0; node < 3; ++node) {
+      starters.emplace_back([&complaints, node, odd_one, bootstrap = std::move(bootstraps[node])]() mutable {
+        ClusterOptions options = TestNode::small();
+        options.tuning_digest = node == odd_one ? 2 : 1;
+        try {
+          make_cluster_fabric(std::move(bootstrap), options, nullptr);
+        } catch (const Error& error) {
+          if (error.code() == ErrorCode::mismatch) complaints[node] = error.message();
+        }
+      });
+    }
+    for (std::thread& starter : starters) starter.join();
+    for (const std::string& complaint : complaints) {
+      EXPECT_NE(complaint.find("STRETTO_TUNING"), std::string::npos) << complaint;
+    }
+  }
+}
+
 // The memory that a node's rings are in, found as a peer's debugger would find it.
 std::vector<std::span<cluster::RingLine>> rings_of_this_process(const cluster::ControlLayout& layout) {
   std::vector<std::span<cluster::RingLine>> rings;

@@ -305,6 +305,7 @@ TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
       const std::string_view host = member->host();
       member->put("cluster.host", std::as_bytes(std::span(host.data(), host.size())));
       member->put("cluster.cores", bytes_of(std::uint32_t{1}));
+      member->put("cluster.tuning", bytes_of(std::uint64_t{0}));
       member->put("cluster.card", bytes_of(card));
       member->fence();
       std::uint64_t tag = 0;

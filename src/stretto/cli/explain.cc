@@ -1,0 +1,250 @@
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stretto/base/affinity.h"
+#include "stretto/base/edit_distance.h"
+#include "stretto/base/error.h"
+#include "stretto/base/units.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/fit.h"
+#include "stretto/cli/trial.h"
+#include "stretto/core/runtime.h"
+
+namespace stretto::cli {
+namespace {
+
+using schedule::Candidate;
+using schedule::Link;
+using schedule::Operation;
+using schedule::Request;
+
+constexpr schedule::Rank most_nodes = schedule::Rank{1} << 20U;
+
+struct ExplainArguments {
+  std::string operation;
+  std::string nodes;
+  std::string bytes = "8";
+  std::string link;
+  std::string cores;
+  std::string root = "0";
+  bool ordered = false;
+  bool measure = false;
+  double seconds = 0.05;
+  bool as_json = false;
+};
+
+/// A request, what is to be expected of it, and what was found.
+struct Explanation {
+  Request request;
+  std::string costs;  ///< where they come from
+  std::vector<Candidate> candidates;
+  std::vector<double> measured;  ///< seconds, by candidate; empty if not asked for
+};
+
+Operation parse_operation(const std::string& text) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (int each = 0; each <= static_cast<int>(Operation::general_reduce); ++each) {
+    const auto operation = static_cast<Operation>(each);
+    if (name_of(operation) == text) return operation;
+    names.push_back(name_of(operation));
+    list += (list.empty() ? "" : ", ") + std::string(name_of(operation));
+  }
+  const std::string_view nearest = nearest_name(text, names);
+  throw Error(ErrorCode::bad_input,
+              "there is no operation called '" + text + "'" +
+                  (nearest.empty() ? std::string(".") : "; did you mean '" + std::string(nearest) + "'?") +
+                  " Known are " + list);
+}
+
+/// Also "1M", as messages' sizes are usually written: binary.
+std::uint64_t parse_message_size(const std::string& text) {
+  const bool is_short = text.ends_with('K') || text.ends_with('M') || text.ends_with('G');
+  return parse_bytes(is_short ? text + "iB" : text, "--bytes");
+}
+
+Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
+  Request request;
+  request.shape.operation = parse_operation(arguments.operation);
+  request.shape.size = nodes;
+  request.shape.root = static_cast<schedule::Rank>(parse_count(arguments.root, "--root", 0, most_nodes - 1));
+  request.shape.commutative = !arguments.ordered;
+  if (request.shape.operation == Operation::general_reduce) {
+    request.shape.contributors = request.shape.inner_receivers = nodes;
+  }
+  if (request.shape.operation != Operation::barrier) {
+    request.bytes = schedule::size_class(parse_message_size(arguments.bytes));
+  }
+  return request;
+}
+
+std::string describe(const schedule::Placement& placement) {
+  std::string text = "link " + std::string(name_of(placement.link));
+  if (placement.ranks_of_host > placement.cores_of_host) {
+    text += ", " + std::to_string(placement.ranks_of_host) + " ranks take turns on " +
+            std::to_string(placement.cores_of_host) + (placement.cores_of_host == 1 ? " core" : " cores");
+  }
+  return text;
+}
+
+void print_text(const Explanation& found) {
+  const Request& request = found.request;
+  const bool has_data = request.shape.operation != Operation::barrier;
+  std::cout << describe(request.shape) << (has_data ? ", " + format_bytes(request.bytes) : "")
+            << (has_data && !cuts_vector(request.shape.operation) ? " a block" : "") << "; "
+            << describe(request.placement) << "; costs: " << found.costs << '\n';
+  const auto row = [](const std::string& name, const std::string& segments, const std::string& predicted,
+                      const std::string& measured) {
+    std::cout << std::left << std::setw(36) << name << std::right << std::setw(9) << segments << std::setw(13)
+              << predicted << std::setw(13) << measured << '\n';
+  };
+  row("  schedule", "segments", "predicted", found.measured.empty() ? "" : "measured");
+  for (std::size_t i = 0; i < found.candidates.size(); ++i) {
+    const Candidate& each = found.candidates[i];
+    row((i == 0 ? "> " : "  ") + std::string(each.algorithm->name()), std::to_string(each.segments),
+        format_duration(each.price.seconds) + (each.price.is_exact ? " " : "~"),
+        found.measured.empty() ? "" : format_duration(found.measured[i]));
+  }
+  if (found.measured.empty()) return;
+  const auto fastest = std::min_element(found.measured.begin(), found.measured.end());
+  const Candidate& best = found.candidates[static_cast<std::size_t>(fastest - found.measured.begin())];
+  const FitError error = error_of_predictions(predictions_of(found.candidates), found.measured);
+  std::cout << "chosen: " << found.candidates.front().algorithm->name()
+            << "; measured fastest: " << best.algorithm->name() << ", "
+            << format_factor(found.measured.front() / *fastest) << " as fast\nprediction's error: median "
+            << format_factor(error.median) << ", worst " << format_factor(error.worst) << '\n';
+}
+
+void print_json(const Explanation& found) {
+  const Request& request = found.request;
+  nlohmann::ordered_json object{{"operation", name_of(request.shape.operation)},
+                                {"nodes", request.shape.size},
+                                {"bytes", request.bytes},
+                                {"link", name_of(request.placement.link)},
+                                {"ranks_of_host", request.placement.ranks_of_host},
+                                {"cores_of_host", request.placement.cores_of_host},
+                                {"costs", found.costs}};
+  object["candidates"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < found.candidates.size(); ++i) {
+    const Candidate& each = found.candidates[i];
+    nlohmann::ordered_json entry{{"algorithm", each.algorithm->name()}, {"segments", each.segments},
+                                 {"blocks", each.shape.blocks},         {"predicted_seconds", each.price.seconds},
+                                 {"is_exact", each.price.is_exact},     {"messages", each.price.messages}};
+    if (!found.measured.empty()) entry["measured_seconds"] = found.measured[i];
+    object["candidates"].push_back(std::move(entry));
+  }
+  if (!found.measured.empty()) {
+    const FitError error = error_of_predictions(predictions_of(found.candidates), found.measured);
+    object["error_median"] = error.median;
+    object["error_worst"] = error.worst;
+  }
+  std::cout << object.dump() << '\n';
+}
+
+void print(const ExplainArguments& arguments, const Explanation& found) {
+  (arguments.as_json ? print_json : print_text)(found);
+}
+
+schedule::Placement placement_of_arguments(const ExplainArguments& arguments, schedule::Rank nodes) {
+  const Link link = schedule::parse_link(arguments.link.empty() ? "local" : arguments.link, "--link");
+  const std::string cores = arguments.cores.empty() ? std::to_string(usable_cores()) : arguments.cores;
+  return {link, link == Link::wire ? 1 : nodes,
+          static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes))};
+}
+
+void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
+  const auto nodes = static_cast<schedule::Rank>(parse_count(arguments.nodes, "--nodes", 1, most_nodes));
+  Surroundings surroundings;
+  surroundings.tuning = options.tuning;
+  const schedule::CostTable table = costs_of(surroundings);
+  Explanation found;
+  found.request = request_of(arguments, nodes);
+  found.request.placement = placement_of_arguments(arguments, nodes);
+  found.costs = table.origin(found.request.placement.link);
+  found.candidates = rank_candidates(found.request, table);
+  print(arguments, found);
+}
+
+Task<> explain_on(Node& node, const ExplainArguments& arguments) {
+  const Group all = Group::all(node);
+  const schedule::CostTable table = costs_of(node.surroundings());
+  const Link link = CollectiveService::of(node).link_of(all);
+  Explanation found;
+  found.request = request_of(arguments, all.size());
+  found.request.placement = placement_of(node.surroundings(), link);
+  found.costs = table.origin(link);
+  found.candidates = rank_candidates(found.request, table);
+  for (const Candidate& candidate : found.candidates) {
+    Trial trial(node, all, candidate, found.request.bytes);
+    found.measured.push_back(co_await trial.measure(arguments.seconds));
+  }
+  if (node.id() == 0) print(arguments, found);
+}
+
+void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
+  if (options.fabric == "local:1") {
+    options.fabric = "local:" + std::to_string(parse_count(arguments.nodes, "--nodes", 1, max_nodes));
+  }
+  if (!arguments.link.empty() || !arguments.cores.empty()) {
+    throw Error(ErrorCode::bad_input, "--link and --cores are for predictions; what is measured has its own");
+  }
+  Runtime runtime(options);
+  if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != runtime.fabric().size()) {
+    throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " +
+                                          std::to_string(runtime.fabric().size()) + " nodes; leave it out");
+  }
+  const bool is_alone = keeps_to_one_core(runtime);
+  runtime.run([&arguments, is_alone](Node& node) {
+    if (is_alone) bind_process_to_core(node.id());
+    return explain_on(node, arguments);
+  });
+}
+
+void run_explain(const ExplainArguments& arguments) {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  if (arguments.measure) return explain_in_job(arguments, options);
+  explain_without_job(arguments, options);
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("explain", "Show the schedules for a collective, what each should cost, and the choice");
+  const auto arguments = std::make_shared<ExplainArguments>();
+  command->add_option("OPERATION", arguments->operation, "allreduce, broadcast, all_to_all, ...")->required();
+  command->add_option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
+  command
+      ->add_option("-b,--bytes", arguments->bytes,
+                   "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
+      ->capture_default_str();
+  command->add_option("--link", arguments->link,
+                      "What connects the nodes: local (one process; the default), host (processes that share memory) "
+                      "or wire");
+  command->add_option("--cores", arguments->cores, "Cores that they share; default: this machine's");
+  command->add_option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter")->capture_default_str();
+  command->add_flag("--ordered", arguments->ordered, "The operator does not commute");
+  command->add_flag("--measure", arguments->measure,
+                    "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
+  command->add_option("--seconds", arguments->seconds, "About how long to measure each")
+      ->check(CLI::Range(1e-4, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
+  command->footer(
+      "The first schedule is what a job chooses. Costs are built in, or those of the file that STRETTO_TUNING names\n"
+      "(`stretto tune` writes it). A predicted time with ~ comes from following some of the nodes. Examples:\n"
+      "  stretto explain allreduce --nodes 8 --bytes 1M\n"
+      "  stretto explain broadcast --nodes 64 --bytes 64KiB --link wire\n"
+      "  stretto explain allreduce --nodes 8 --bytes 1MiB --measure\n"
+      "  stretto run -n 2 stretto explain allreduce --bytes 1MiB --measure");
+  command->callback([arguments] { run_explain(*arguments); });
+}
+
+}  // namespace stretto::cli

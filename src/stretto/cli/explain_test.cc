@@ -1,0 +1,122 @@
+#include <CLI/CLI.hpp>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "stretto/base/error.h"
+#include "stretto/cli/commands.h"
+#include "stretto/schedule/select.h"
+
+namespace stretto::cli {
+namespace {
+
+std::string output_of(const std::string& arguments) {
+  CLI::App app;
+  add_explain_command(app);
+  add_tune_command(app);
+  testing::internal::CaptureStdout();
+  try {
+    app.parse(arguments);
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  return testing::internal::GetCapturedStdout();
+}
+
+void expect_error(const std::string& arguments, std::string_view part) {
+  try {
+    output_of(arguments);
+    FAIL() << "accepted: " << arguments;
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find(part), std::string::npos) << error.message();
+  }
+}
+
+TEST(ExplainCommand, ShowsCandidatesInTheOrderOfTheirPrices) {
+  const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 8 --bytes 1MiB --cores 8 --json"));
+  EXPECT_EQ(found.at("bytes"), 1 << 20);
+  EXPECT_EQ(found.at("link"), "local");
+  EXPECT_EQ(found.at("costs"), "built in");
+  double last = 0;
+  for (const auto& candidate : found.at("candidates")) {
+    EXPECT_GE(candidate.at("predicted_seconds").get<double>(), last * (1 - 1e-6));
+    last = candidate.at("predicted_seconds");
+  }
+  schedule::Request request;
+  request.shape.size = 8;
+  request.bytes = 1 << 20;
+  request.placement = {schedule::Link::local, 8, 8};
+  EXPECT_EQ(found.at("candidates").at(0).at("algorithm"),
+            select(request, schedule::built_in_costs()).algorithm->name());
+  const std::string text = output_of("explain allreduce --nodes 8 --bytes 1M --cores 8");
+  EXPECT_NE(text.find("> direct_allreduce"), std::string::npos) << text;
+}
+
+TEST(ExplainCommand, TheLinkAndTheCoresMatter) {
+  const auto chosen = [](const std::string& more) {
+    return nlohmann::json::parse(output_of("explain allreduce --nodes 16 --bytes 8 --json " + more))
+        .at("candidates")
+        .at(0)
+        .at("algorithm")
+        .get<std::string>();
+  };
+  EXPECT_EQ(chosen("--link host --cores 2"), "linear_allreduce");
+  EXPECT_EQ(chosen("--link host --cores 16"), "recursive_doubling");
+  EXPECT_EQ(chosen("--link wire"), "recursive_doubling");
+}
+
+TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {
+  const auto found =
+      nlohmann::json::parse(output_of("explain allgather --nodes 3 --bytes 8KiB --measure --seconds 0.001 --json"));
+  EXPECT_EQ(found.at("nodes"), 3);
+  for (const auto& candidate : found.at("candidates")) EXPECT_GT(candidate.at("measured_seconds"), 0);
+  EXPECT_GE(found.at("error_median"), 1);
+  EXPECT_GE(found.at("error_worst"), found.at("error_median"));
+  EXPECT_NE(output_of("explain barrier --nodes 4 --measure --seconds 0.001").find("prediction's error: median"),
+            std::string::npos);
+}
+
+// Also with trees that are cut, and where some contribute or receive nothing.
+TEST(ExplainCommand, MeasuresEveryOperation) {
+  for (const char* const operation : {"broadcast", "reduce", "gather", "scatter", "reduce_scatter", "all_to_all",
+                                      "scan", "exscan", "general_reduce"}) {
+    const auto found = nlohmann::json::parse(
+        output_of(std::string("explain ") + operation + " --nodes 3 --bytes 20KiB --measure --seconds 0.001 --json"));
+    EXPECT_FALSE(found.at("candidates").empty()) << operation;
+  }
+}
+
+TEST(ExplainCommand, RefusesBadArguments) {
+  expect_error("explain alreduce --nodes 4", "did you mean 'allreduce'?");
+  expect_error("explain allreduce --nodes 0", "--nodes is '0'");
+  expect_error("explain allreduce --nodes 4 --bytes much", "--bytes is 'much'");
+  expect_error("explain allreduce --nodes 4 --link air", "--link is 'air'");
+  expect_error("explain broadcast --nodes 4 --root 4", "root");
+  expect_error("explain allreduce --nodes 4 --measure --link wire", "--link and --cores");
+}
+
+TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
+  const std::string path = testing::TempDir() + "stretto_tuning_test.json";
+  std::remove(path.c_str());
+  schedule::CostTable before = schedule::built_in_costs();
+  before.of(schedule::Link::wire).latency = 0.123;
+  std::ofstream(path) << to_json(before);
+  const std::string text = output_of("tune --seconds 0.0002 --output " + path);
+  EXPECT_NE(text.find("link local"), std::string::npos) << text;
+  EXPECT_NE(text.find("predictions are off by"), std::string::npos) << text;
+  std::ifstream file(path);
+  const std::string written{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(schedule::parse_cost_table(written, path).of(schedule::Link::wire).latency, 0.123);
+  std::ofstream(path) << "no table";
+  expect_error("tune --seconds 0.0002 --output " + path, "cannot be used");
+  std::remove(path.c_str());
+  expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write");
+}
+
+}  // namespace
+}  // namespace stretto::cli

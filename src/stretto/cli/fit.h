@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/schedule/select.h"
+
+namespace stretto::cli {
+
+/// How far predictions are off: the larger one of predicted and measured by the smaller one, so 1 at least.
+struct FitError {
+  double median = 1;
+  double worst = 1;
+};
+
+/// REQUIRES: as many of both, more than none, all above 0.
+FitError error_of_predictions(std::span<const double> predicted, std::span<const double> measured);
+
+/// "1.3 times".
+std::string format_factor(double factor);
+
+std::vector<double> predictions_of(std::span<const schedule::Candidate> candidates);
+
+/// A candidate that was measured.
+struct Sample {
+  schedule::Candidate candidate;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// What prices samples with `costs`.
+std::vector<double> predictions_of(std::span<const Sample> samples, const schedule::Placement& placement,
+                                   const schedule::Costs& costs);
+
+/// The costs by which predictions are nearest to what was measured: the least sum of squares of the logarithms of
+/// their ratios, by a pattern search on the logarithms of the costs from `start`. Costs that no sample depends on stay
+/// as they are; those that are 0 there, too. A pure function.
+schedule::Costs fit_costs(std::span<const Sample> samples, const schedule::Placement& placement,
+                          const schedule::Costs& start);
+
+}  // namespace stretto::cli

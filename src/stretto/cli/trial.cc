@@ -1,0 +1,85 @@
+#include "stretto/cli/trial.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/make_call.h"
+
+namespace stretto::cli {
+namespace {
+
+using schedule::Operation;
+using schedule::Shape;
+
+constexpr std::size_t fewest_calls = 3;
+constexpr std::size_t most_calls = 2000;
+
+/// Doubles of `blocks` of a rank's blocks, whose vector is in pieces or not.
+std::size_t doubles(const Shape& shape, std::uint32_t blocks, std::uint64_t bytes) {
+  const std::size_t block = (bytes + sizeof(double) - 1) / sizeof(double);
+  if (schedule::cuts_vector(shape.operation)) return blocks == 0 ? 0 : block;
+  return blocks * block;
+}
+
+SegmentArray<double> zeros(Node& node, std::size_t count) {
+  if (count == 0) return {};
+  SegmentArray<double> array(node, count);
+  std::fill(array.begin(), array.end(), 0.0);
+  return array;
+}
+
+}  // namespace
+
+bool keeps_to_one_core(Runtime& runtime) { return runtime.nodes().size() == 1 && runtime.workers() == 1; }
+
+Trial::Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes)
+    : node_(node), group_(group), candidate_(candidate) {
+  const Shape& shape = candidate.shape;
+  const Rank me = group.rank_of(node.id());
+  input_ = zeros(node, doubles(shape, schedule::input_blocks(shape, me), bytes));
+  output_ = zeros(node, doubles(shape, schedule::output_blocks(shape, me), bytes));
+}
+
+Event Trial::start() {
+  const Shape& shape = candidate_.shape;
+  const std::span<double> output(output_.data(), output_.size());
+  // A broadcast has its data in one place at all ranks.
+  const std::span<const double> input = shape.operation == Operation::broadcast
+                                            ? std::span<const double>(output)
+                                            : std::span<const double>(input_.data(), input_.size());
+  CollectiveCall call = schedule::is_reduction(shape.operation)
+                            ? detail::make_call<double>(shape.operation, input, output, sum)
+                            : detail::make_call<double>(shape.operation, input, output);
+  call.reduction.commutative = shape.commutative;
+  call.root = shape.root;
+  call.contributors = shape.contributors;
+  call.inner_receivers = shape.inner_receivers;
+  const CollectiveOptions options = CollectiveOptions().algorithm(candidate_.algorithm->name(), candidate_.segments);
+  return CollectiveService::of(node_).start(group_, std::move(call), options);
+}
+
+Task<double> Trial::seconds_of_calls(std::size_t count) {
+  std::vector<double> mine(count);
+  for (double& seconds : mine) {
+    co_await barrier(node_, group_);
+    const double begin = node_.now();
+    co_await start();
+    seconds = node_.now() - begin;
+  }
+  std::vector<double> slowest(count);
+  co_await allreduce(node_, group_, std::span<const double>(mine), std::span<double>(slowest), maximum);
+  std::nth_element(slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(count / 2), slowest.end());
+  co_return slowest[count / 2];
+}
+
+Task<double> Trial::measure(double budget) {
+  // With what a barrier costs, a call takes about twice its time.
+  const double estimate = 2 * std::max(co_await seconds_of_calls(fewest_calls), 1e-7);
+  const auto calls = static_cast<std::size_t>(
+      std::clamp(budget / estimate, static_cast<double>(fewest_calls), static_cast<double>(most_calls)));
+  co_return co_await seconds_of_calls(calls);
+}
+
+}  // namespace stretto::cli

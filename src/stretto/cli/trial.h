@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stretto/collective/collective.h"
+#include "stretto/core/runtime.h"
+#include "stretto/core/segment_array.h"
+#include "stretto/schedule/select.h"
+
+namespace stretto::cli {
+
+/// Whether a process that measures is to be bound to a core (base/affinity.h), by its node's number, so that times do
+/// not depend on where the system moves it: it is one node with one worker.
+bool keeps_to_one_core(Runtime& runtime);
+
+/// One candidate for a collective, with buffers of doubles in the node's segment: a node's part of its measurement.
+/// Lives in that node's main, and outlives what it started.
+class Trial {
+ public:
+  /// `bytes` as Request has them, rounded up to whole doubles. Throws Error(out_of_resources) when they do not fit into
+  /// the segment.
+  Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes);
+
+  Event start();
+  /// Seconds of a call: the median over calls, each after a barrier, of the time of the slowest node. Takes about
+  /// `budget` seconds, and a few calls at least. All nodes call it, and get the same.
+  Task<double> measure(double budget);
+
+ private:
+  Task<double> seconds_of_calls(std::size_t count);
+
+  Node& node_;
+  const Group& group_;
+  const schedule::Candidate& candidate_;
+  SegmentArray<double> input_;
+  SegmentArray<double> output_;
+};
+
+}  // namespace stretto::cli

@@ -1,0 +1,171 @@
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/base/affinity.h"
+#include "stretto/base/error.h"
+#include "stretto/base/units.h"
+#include "stretto/cli/commands.h"
+#include "stretto/cli/fit.h"
+#include "stretto/cli/trial.h"
+#include "stretto/core/runtime.h"
+
+namespace stretto::cli {
+namespace {
+
+using schedule::CostTable;
+using schedule::Link;
+
+struct TuneArguments {
+  std::string output;
+  double seconds = 0.03;
+};
+
+/// What is measured: schedules in which each of the costs matters somewhere.
+struct Probe {
+  std::string_view algorithm;
+  std::array<std::uint64_t, 4> sizes;  ///< bytes as Request has them; 0: no further one
+};
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::array probes{
+    Probe{"dissemination_barrier", {8}},
+    Probe{"linear_barrier", {8}},
+    Probe{"binomial_broadcast", {8, 4 * kib, 64 * kib, mib}},
+    Probe{"linear_broadcast", {8, 64 * kib}},
+    Probe{"recursive_doubling", {8, 4 * kib, 64 * kib, mib}},
+    Probe{"linear_allreduce", {8, 4 * kib, 64 * kib}},
+    Probe{"direct_allreduce", {8, 16 * kib, 64 * kib, mib}},
+    Probe{"ring_allreduce", {8, 64 * kib, mib}},
+    Probe{"recursive_doubling_allgather", {8, 64 * kib}},
+    Probe{"linear_allgather", {8, 4 * kib, 64 * kib, 256 * kib}},
+    Probe{"linear_all_to_all", {8, 64 * kib}},
+    Probe{"direct_reduce", {64 * kib, mib}},
+};
+
+std::filesystem::path default_output() {
+  const char* const config = std::getenv("XDG_CONFIG_HOME");
+  const char* const home = std::getenv("HOME");
+  if (config != nullptr && *config != '\0') return std::filesystem::path(config) / "stretto" / "tuning.json";
+  if (home != nullptr && *home != '\0') return std::filesystem::path(home) / ".config" / "stretto" / "tuning.json";
+  throw Error(ErrorCode::bad_input, "neither XDG_CONFIG_HOME nor HOME is set; say by --output where to write");
+}
+
+/// The costs of the file that is about to be replaced, of which other links are kept, or the built-in ones.
+CostTable table_before(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return schedule::built_in_costs();
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return schedule::parse_cost_table(text, path.string());
+}
+
+void write(const std::filesystem::path& path, const CostTable& table) {
+  std::error_code ignored;  // what is wrong shows when the file is opened
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << to_json(table) << std::flush;
+  if (!file) throw Error(ErrorCode::io, "cannot write " + path.string() + "; say by --output where to write");
+}
+
+/// All nodes call it; those of the group measure, the others wait.
+Task<> measure_group(Node& node, const Group& all, const Group& group, double seconds, std::vector<Sample>& samples) {
+  for (const Probe& probe : probes) {
+    const schedule::Algorithm& algorithm = schedule::find_algorithm(probe.algorithm);
+    schedule::Candidate candidate;
+    candidate.algorithm = &algorithm;
+    candidate.shape.operation = algorithm.operation();
+    candidate.shape.size = group.size();
+    candidate.shape = algorithm.with_segments(candidate.shape);
+    for (const std::uint64_t bytes : probe.sizes) {
+      if (bytes == 0) break;
+      if (group.contains(node.id())) {
+        Trial trial(node, group, candidate, bytes);
+        Sample sample;
+        sample.candidate = candidate;
+        sample.bytes = bytes;
+        sample.seconds = co_await trial.measure(seconds);
+        samples.push_back(sample);
+      }
+      co_await barrier(node, all);
+    }
+  }
+}
+
+void report(const CostTable& table, Link link, const std::vector<Sample>& samples,
+            const schedule::Placement& placement) {
+  const schedule::Costs& costs = table.of(link);
+  std::vector<double> measured;
+  for (const Sample& sample : samples) measured.push_back(sample.seconds);
+  const FitError error = error_of_predictions(predictions_of(samples, placement, costs), measured);
+  std::cout << "link " << name_of(link) << ", from " << samples.size() << " measurements\n";
+  for (const schedule::CostField& field : schedule::cost_fields) {
+    std::cout << "  " << std::left << std::setw(16) << field.name << format_duration(costs.*field.value) << '\n';
+  }
+  std::cout << "predictions are off by " << format_factor(error.median) << " (median), " << format_factor(error.worst)
+            << " (worst)\n";
+}
+
+Task<> tune_on(Node& node, const TuneArguments& arguments) {
+  const Group all = Group::all(node);
+  if (all.size() < 2) throw Error(ErrorCode::invalid_argument, "a job of one node has no fabric to be measured");
+  const std::filesystem::path path =
+      arguments.output.empty() ? default_output() : std::filesystem::path(arguments.output);
+  CostTable table = node.id() == 0 ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
+  const Group pair({0, 1});
+  std::vector<Sample> samples;
+  co_await measure_group(node, all, pair, arguments.seconds, samples);
+  if (all.size() > 2) co_await measure_group(node, all, all, arguments.seconds, samples);
+  if (node.id() != 0) co_return;
+  const Link link = CollectiveService::of(node).link_of(all);
+  const schedule::Placement placement = placement_of(node.surroundings(), link);
+  table.of(link) = fit_costs(samples, placement, schedule::built_in_costs().of(link));
+  write(path, table);
+  report(table, link, samples, placement);
+  std::cout << "written to " << path.string() << "; jobs use it where STRETTO_TUNING names it" << std::endl;
+}
+
+void run_tune(const TuneArguments& arguments) {
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  if (options.fabric == "local:1") options.fabric = "local:8";
+  Runtime runtime(options);
+  const bool is_alone = keeps_to_one_core(runtime);
+  runtime.run([&arguments, is_alone](Node& node) {
+    if (is_alone) bind_process_to_core(node.id());
+    return tune_on(node, arguments);
+  });
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("tune", "Measure what messages and reductions cost, for the choice of schedules");
+  const auto arguments = std::make_shared<TuneArguments>();
+  command->add_option("-o,--output", arguments->output,
+                      "File to write, or to renew where it has other links; default: tuning.json in "
+                      "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
+  command->add_option("--seconds", arguments->seconds, "About how long to measure each of some 60 cases")
+      ->check(CLI::Range(1e-4, 60.0))
+      ->capture_default_str();
+  command->footer(
+      "Measures the fabric it runs on, in a few seconds, while nothing else should run:\n"
+      "  stretto tune                          nodes of one process\n"
+      "  stretto run -n 2 stretto tune         processes that share memory\n"
+      "  stretto run -n 2 --hosts a,b --bind ADDRESS stretto tune\n"
+      "With more nodes than cores it also finds what a node's turn costs. Jobs use the file that STRETTO_TUNING\n"
+      "names; all nodes of a job must have the same.");
+  command->callback([arguments] { run_tune(*arguments); });
+}
+
+}  // namespace stretto::cli

@@ -1,0 +1,49 @@
+#include "stretto/collective/selector.h"
+
+namespace stretto {
+
+namespace {
+
+// Virtual time passes for messages alone.
+schedule::Costs costs_of(const fabric::SimOptions& machine) {
+  return {.latency = machine.latency,
+          .overhead = machine.overhead,
+          .gap = machine.gap,
+          .byte_time = machine.seconds_per_byte};
+}
+
+}  // namespace
+
+schedule::CostTable costs_of(const Surroundings& surroundings) {
+  const Tuning& tuning = surroundings.tuning;
+  schedule::CostTable table =
+      tuning.text.empty() ? schedule::built_in_costs() : schedule::parse_cost_table(tuning.text, tuning.origin);
+  if (surroundings.simulated != nullptr) {
+    table.of(schedule::Link::wire) = costs_of(*surroundings.simulated);
+    table.origin(schedule::Link::wire) = "the simulated machine's";
+  }
+  return table;
+}
+
+schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link) {
+  return {link, surroundings.occupancy.nodes, surroundings.occupancy.cores};
+}
+
+Selector::Selector(const Surroundings& surroundings) : surroundings_(surroundings), costs_(costs_of(surroundings)) {}
+
+Choice Selector::choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link) {
+  schedule::Request request;
+  request.shape = shape;
+  request.equal_blocks = equal_blocks;
+  request.bytes = schedule::size_class(schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
+  request.placement = placement_of(surroundings_, link);
+  const Key key{shape.operation, shape.size,   shape.root, shape.commutative, shape.contributors, shape.inner_receivers,
+                request.bytes,   equal_blocks, link};
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  const schedule::Candidate chosen = schedule::select(request, costs_);
+  return known_.try_emplace(key, Choice{chosen.algorithm, chosen.shape}).first->second;
+}
+
+}  // namespace stretto

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "stretto/collective/plan.h"
+#include "stretto/core/surroundings.h"
+#include "stretto/schedule/select.h"
+
+namespace stretto {
+
+/// The costs that the schedules of a job are chosen by: its tuning's, or the built-in ones, or those of the simulated
+/// machine. Throws Error(bad_input) if the tuning is no table of costs.
+schedule::CostTable costs_of(const Surroundings& surroundings);
+
+/// Where the ranks of a group are, between whom there is `link`.
+schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
+
+/// Chooses schedules for the nodes of a process (CONTRACTS 12): by schedule::select, from what is the same at all nodes
+/// of the job, so that they agree without talking. Remembers what it chose. Any thread.
+class Selector {
+ public:
+  /// `surroundings` outlive it. Throws Error(bad_input) if their tuning is no table of costs.
+  explicit Selector(const Surroundings& surroundings);
+
+  const Surroundings& surroundings() const noexcept { return surroundings_; }
+
+  /// `bytes` as bytes_of_vector has them. Sizes of one class (schedule::size_class) have one choice.
+  Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link);
+
+ private:
+  using Key = std::tuple<schedule::Operation, schedule::Rank, schedule::Rank, bool, schedule::Rank, schedule::Rank,
+                         std::uint64_t, bool, schedule::Link>;
+
+  const Surroundings& surroundings_;
+  const schedule::CostTable costs_;
+  std::mutex mutex_;  // held while a choice is made: others want the same one
+  std::map<Key, Choice> known_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/sim/sim_options.h"
+
+namespace stretto {
+
+/// What a tuning table is: a text whose meaning is up to the layers above. All nodes of a job have the same.
+struct Tuning {
+  std::string text;    ///< empty: none
+  std::string origin;  ///< for people: the file
+};
+
+/// Where the nodes of a job are, for the layers above. The same at all of them.
+struct Surroundings {
+  fabric::Occupancy occupancy;                    ///< of the host, or the worker threads, that are fullest
+  bool one_process = true;                        ///< all nodes are objects of this process
+  const fabric::SimOptions* simulated = nullptr;  ///< the machine, where it is one
+  Tuning tuning;
+};
+
+}  // namespace stretto

@@ -1,0 +1,355 @@
+#include "stretto/schedule/cost_model.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "stretto/base/hash.h"
+#include "stretto/schedule/in_place.h"
+#include "stretto/schedule/walk.h"
+
+namespace stretto::schedule {
+namespace {
+
+/// Steps, of all ranks, that are walked for an exact price.
+constexpr std::uint64_t most_steps = 30'000;
+
+/// Which ranks read in the first round what they are given where it lies at its sender.
+class Readers {
+ public:
+  /// `all`: asked about each rank; otherwise about few, of which those that are not special are taken to be alike.
+  Readers(const Algorithm& algorithm, const Shape& shape, bool all)
+      : algorithm_(algorithm), shape_(shape), known_(all ? shape.size : classes, unknown) {}
+
+  bool is_reader(Rank rank) {
+    std::uint8_t& known = known_[known_.size() == shape_.size ? rank : class_of(rank)];
+    if (known == unknown) known = look(rank) ? yes : no;
+    return known == yes;
+  }
+
+ private:
+  enum : std::uint8_t { unknown, no, yes };
+  static constexpr Rank classes = 4;
+
+  Rank class_of(Rank rank) const {
+    if (rank == shape_.root) return 0;
+    if (rank == 0) return 1;
+    return rank < contributing_ranks(shape_) ? 2 : 3;
+  }
+
+  bool look(Rank rank) const {
+    const Round round(algorithm_, shape_, rank, 0);
+    for (std::size_t at = 0; at < round.steps().size(); ++at) {
+      if (round[at].kind == StepKind::receive) return round.reader_of(at) != Round::none;
+    }
+    return false;
+  }
+
+  const Algorithm& algorithm_;
+  const Shape& shape_;
+  std::vector<std::uint8_t> known_;
+};
+
+/// Of the group's ranks on its fullest host.
+Rank ranks_of_host(const Shape& shape, const Placement& placement) {
+  return std::min(placement.ranks_of_host, shape.size);
+}
+
+bool is_crowded(const Shape& shape, const Placement& placement) {
+  return ranks_of_host(shape, placement) > placement.cores_of_host;
+}
+
+/// How long a process that waits is without its core where others want it: half a turn of all of them. Nodes of one
+/// process go on in whatever thread brings a message.
+double pause_of(const Shape& shape, const Placement& placement, const Costs& costs) {
+  if (placement.link == Link::local || !is_crowded(shape, placement)) return 0;
+  return costs.turn * ranks_of_host(shape, placement) / placement.cores_of_host / 2;
+}
+
+/// The executor's rules, see cost_model.h.
+class ExecutorTiming {
+ public:
+  ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const Costs& costs,
+                 bool all)
+      : shape_(shape),
+        costs_(costs),
+        shares_memory_(placement.link != Link::wire),
+        pause_(pause_of(shape, placement, costs)),
+        readers_(algorithm, shape, all) {}
+
+  /// How many ranks each further step stands for, in sums.
+  void weigh(double weight) { weight_ = weight; }
+
+  void begin_round(std::uint32_t round, std::span<const Clock> clocks) {
+    round_ = round;
+    ready_.clear();
+    for (const Clock& clock : clocks) ready_.push_back(clock.now);
+  }
+  void begin_rank(Rank me, std::span<const Step> steps) {
+    me_ = me;
+    steps_ = steps;
+    has_waited_ = false;
+    last_sent_.count = 0;
+  }
+
+  double send(Clock& clock, const Step& step, std::uint64_t bytes) {
+    const bool is_large = bytes > most_inline_bytes;
+    if (is_large && is_read_in_place(step.peer)) {
+      work(clock, costs_.announcement + costs_.overhead);
+      return clock.now + costs_.latency;
+    }
+    if (is_large) {
+      clock.now = std::max(clock.now, ready_at(step.peer) + costs_.announcement + costs_.latency);
+      work(clock, costs_.announcement);
+    }
+    if (shares_memory_) {
+      work(clock, static_cast<double>(bytes) * (is_large ? copying_time(step) : costs_.inline_time) + costs_.overhead);
+      return clock.now + costs_.latency;
+    }
+    const double start = std::max(clock.now, clock.next_send);
+    clock.now = start;
+    work(clock, costs_.overhead);
+    clock.next_send = start + costs_.gap + streaming(bytes);
+    return clock.now + streaming(bytes) + costs_.latency;
+  }
+
+  void receive(Clock& clock, const Step&, std::uint64_t bytes, double arrival) {
+    const bool is_large = bytes > most_inline_bytes;
+    if (is_large) work(clock, costs_.announcement);
+    clock.now = std::max({clock.now, arrival, shares_memory_ ? 0 : clock.next_receive});
+    if (!has_waited_) {
+      turns_ += weight_;
+      clock.now += pause_;
+    }
+    has_waited_ = has_waited_ || weight_ > 0;
+    if (!shares_memory_) clock.next_receive = clock.now + costs_.gap + streaming(bytes);
+    work(clock, costs_.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs_.inline_time));
+  }
+
+  void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
+    work(clock, static_cast<double>(bytes) * costs_.reduction_time);
+  }
+
+  void copy(Clock& clock, std::size_t step, std::uint64_t bytes) {
+    if (!is_left_out(step)) work(clock, static_cast<double>(bytes) * costs_.copy_time);
+  }
+
+  /// Of cores, by all ranks that were followed.
+  double busy() const { return busy_; }
+  double turns() const { return turns_; }
+
+ private:
+  void work(Clock& clock, double seconds) {
+    clock.now += seconds;
+    busy_ += weight_ * seconds;
+  }
+
+  /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
+  double copying_time(const Step& send) {
+    const bool is_of_others = !is_reduction(shape_.operation) && send.source_buffer != Buffer::input;
+    const bool is_known = send.source() == last_sent_;
+    if (weight_ > 0) last_sent_ = send.source();
+    return costs_.byte_time + (is_of_others && !is_known ? costs_.forwarding : 0);
+  }
+
+  double streaming(std::uint64_t bytes) const { return static_cast<double>(bytes) * costs_.byte_time; }
+  double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
+  bool is_read_in_place(Rank receiver) { return round_ == 0 && shares_memory_ && readers_.is_reader(receiver); }
+
+  /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.
+  bool is_left_out(std::size_t copy) const {
+    if (!is_identity_in_place(shape_, me_, steps_[copy])) return false;
+    if (shape_.operation == Operation::broadcast) return true;
+    const BlockRef made = steps_[copy].destination();
+    return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(copy) + 1, steps_.end(), [&](const Step& later) {
+      return later.kind == StepKind::reduce && later.destination() == made;
+    });
+  }
+
+  const Shape& shape_;
+  const Costs& costs_;
+  bool shares_memory_;
+  double pause_;
+  Readers readers_;
+  std::vector<double> ready_;  ///< when each rank is ready for the messages of this round; one for all if alike
+  std::span<const Step> steps_;
+  Rank me_ = 0;
+  std::uint32_t round_ = 0;
+  bool has_waited_ = false;
+  BlockRef last_sent_;
+  double weight_ = 1;
+  double busy_ = 0;
+  double turns_ = 0;
+};
+
+/// What came out of following some or all ranks.
+struct Walked {
+  double path = 0;
+  double busy = 0;
+  double turns = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t steps = 0;  ///< that were, or would be, taken for all ranks
+  bool is_exact = true;
+};
+
+Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+                const Costs& costs, bool one_for_all) {
+  ExecutorTiming timing(algorithm, shape, placement, costs, !one_for_all);
+  Walk walk(algorithm, shape, bytes, timing, one_for_all);
+  const std::uint32_t rounds = algorithm.rounds(shape);
+  for (std::uint32_t round = 0; round < rounds; ++round) walk.walk_round(round);
+  Walked walked;
+  for (const Clock& clock : walk.clocks()) walked.path = std::max(walked.path, clock.now);
+  const std::uint64_t stands_for = one_for_all ? shape.size : 1;
+  walked.busy = timing.busy() * static_cast<double>(stands_for);
+  walked.turns = timing.turns() * static_cast<double>(stands_for);
+  walked.messages = walk.messages() * stands_for;
+  return walked;
+}
+
+/// Follows a few ranks, all of which begin each round when the last of them is through with the one before.
+class Sketch final : private Sink {
+ public:
+  Sketch(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+         const Costs& costs)
+      : algorithm_(algorithm),
+        shape_(shape),
+        lengths_(shape, bytes),
+        timing_(algorithm, shape, placement, costs, false) {
+    choose_ranks();
+  }
+
+  Walked run() {
+    const std::uint32_t rounds = algorithm_.rounds(shape_);
+    std::uint32_t busy_rounds = 0;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      const double begin = now_;
+      walk_round(round);
+      busy_rounds += now_ > begin ? 1 : 0;
+    }
+    // What others do while none of these has anything to do, as in the middle of a chain, takes as long as their own.
+    if (busy_rounds > 0) now_ *= static_cast<double>(rounds) / busy_rounds;
+    Walked walked{.path = now_, .busy = timing_.busy(), .turns = timing_.turns(), .is_exact = false};
+    walked.messages = static_cast<std::uint64_t>(messages_);
+    walked.steps = static_cast<std::uint64_t>(all_steps_) + std::uint64_t{shape_.size} * rounds;
+    return walked;
+  }
+
+ private:
+  struct Followed {
+    Rank rank;
+    double stands_for;
+  };
+
+  // The root, rank 0 and the last one may differ from others; of those, some from all over, without a pattern: what a
+  // rank of a tree has to do depends on the bits of its number.
+  void choose_ranks() {
+    constexpr Rank ordinary = 8;
+    std::vector<Rank> special{shape_.root, 0, shape_.size - 1};
+    std::sort(special.begin(), special.end());
+    special.erase(std::unique(special.begin(), special.end()), special.end());
+    for (const Rank rank : special) ranks_.push_back({rank, 1});
+    const std::size_t first = ranks_.size();
+    for (Rank k = 0; k < ordinary; ++k) {
+      const Rank stratum = std::max(shape_.size / ordinary, Rank{1});
+      const auto rank = static_cast<Rank>(k * stratum + mix_64(k + 1) % stratum);
+      if (rank < shape_.size && std::find(special.begin(), special.end(), rank) == special.end()) {
+        ranks_.push_back({rank, 0});
+      }
+    }
+    const auto others = static_cast<double>(shape_.size - first) / static_cast<double>(ranks_.size() - first);
+    for (std::size_t i = first; i < ranks_.size(); ++i) ranks_[i].stands_for = others;
+  }
+
+  void emit(const Step& step) override { steps_.push_back(step); }
+
+  void walk_round(std::uint32_t round) {
+    const double begin = now_;
+    const Clock start{begin, begin, begin};
+    timing_.begin_round(round, {&start, 1});
+    for (const Followed& each : ranks_) {
+      steps_.clear();
+      algorithm_.steps(shape_, each.rank, round, *this);
+      timing_.begin_rank(each.rank, steps_);
+      timing_.weigh(each.stands_for);
+      Clock clock = start;
+      for (std::size_t at = 0; at < steps_.size(); ++at) take(clock, start, each, at);
+      all_steps_ += each.stands_for * static_cast<double>(steps_.size());
+      now_ = std::max(now_, clock.now);
+    }
+  }
+
+  void take(Clock& clock, const Clock& start, const Followed& who, std::size_t at) {
+    const Step& step = steps_[at];
+    switch (step.kind) {
+      case StepKind::send: return send(clock, who, step);
+      case StepKind::receive: return receive(clock, start, who, step);
+      case StepKind::reduce: return timing_.reduce(clock, at, lengths_.of(step.destination()));
+      case StepKind::copy: return timing_.copy(clock, at, lengths_.of(step.destination()));
+    }
+  }
+
+  // Whoever gets it is through with the round later.
+  void send(Clock& clock, const Followed& who, const Step& step) {
+    const std::uint64_t bytes = lengths_.of(step.source());
+    const double arrival = timing_.send(clock, step, bytes);
+    messages_ += who.stands_for;
+    Clock receiver;
+    timing_.weigh(0);
+    timing_.receive(receiver, step, bytes, arrival);
+    timing_.weigh(who.stands_for);
+    now_ = std::max(now_, receiver.now);
+  }
+
+  // From a sender that began the round when this one did, with just this message.
+  void receive(Clock& clock, const Clock& start, const Followed& who, const Step& step) {
+    const std::uint64_t bytes = lengths_.of(step.destination());
+    Step its_send = step;
+    its_send.peer = who.rank;
+    Clock sender = start;
+    timing_.weigh(0);
+    const double arrival = timing_.send(sender, its_send, bytes);
+    timing_.weigh(who.stands_for);
+    timing_.receive(clock, step, bytes, arrival);
+  }
+
+  const Algorithm& algorithm_;
+  const Shape& shape_;
+  BlockLengths lengths_;
+  ExecutorTiming timing_;
+  std::vector<Followed> ranks_;
+  std::vector<Step> steps_;
+  double now_ = 0;
+  double messages_ = 0;
+  double all_steps_ = 0;
+};
+
+Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const Costs& costs, Follow follow) {
+  const bool one_for_all =
+      follow == Follow::as_it_pays && algorithm.rotation_symmetric(shape) && BlockLengths(shape, bytes).are_equal();
+  const auto exactly = [&] { return walk_all(algorithm, shape, bytes, placement, costs, one_for_all); };
+  if (one_for_all || follow == Follow::all) return exactly();
+  if (follow == Follow::few) return Sketch(algorithm, shape, bytes, placement, costs).run();
+  // All ranks' steps are fewer than this for any algorithm that sends a message to a peer a round.
+  const std::uint64_t bound = std::uint64_t{shape.size} * shape.size * algorithm.rounds(shape) * 4;
+  if (bound <= most_steps) return exactly();
+  const Walked sketch = Sketch(algorithm, shape, bytes, placement, costs).run();
+  return sketch.steps <= most_steps ? exactly() : sketch;
+}
+
+}  // namespace
+
+Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const Costs& costs, Follow follow) {
+  algorithm.require(shape);
+  const Walked walked = walk(algorithm, shape, bytes, placement, costs, follow);
+  Price price{.path = walked.path, .messages = walked.messages, .is_exact = walked.is_exact};
+  if (is_crowded(shape, placement)) {
+    const double share = static_cast<double>(ranks_of_host(shape, placement)) / shape.size;  // of the group
+    price.work = (walked.busy + walked.turns * costs.turn) * share / placement.cores_of_host;
+  }
+  price.seconds = costs.call + std::max(price.path, price.work);
+  return price;
+}
+
+}  // namespace stretto::schedule

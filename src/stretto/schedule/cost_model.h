@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/cost_table.h"
+
+namespace stretto::schedule {
+
+/// Where the ranks of a group are, as far as it matters for the time of a collective. The same at all of them.
+struct Placement {
+  Link link = Link::local;
+  /// Of the host that has most of them: how many there are, and how many cores they share.
+  Rank ranks_of_host = 1;
+  std::uint32_t cores_of_host = 1;
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+/// What a collective is expected to cost.
+struct Price {
+  double seconds = 0;          ///< until the last rank is through: the sum of `call` and the larger one of the next
+  double path = 0;             ///< along the longest chain of messages, if every rank had a core
+  double work = 0;             ///< of a host's cores, if they never stood idle; 0 where every rank has one
+  std::uint64_t messages = 0;  ///< of all ranks; an estimate unless `is_exact`
+  bool is_exact = false;       ///< every rank was followed, or one that stands for all
+};
+
+/// Which ranks are followed.
+enum class Follow : std::uint8_t {
+  as_it_pays,  ///< one for all where they are alike, all where that takes 30,000 steps or less, otherwise a few
+  all,
+  few,
+};
+
+/// The time of one collective as the executor runs it, from the text of the algorithm alone. A pure function.
+///
+/// LogGP (see network.h) with the executor's rules. A message of at most most_inline_bytes costs o at either end.
+/// Larger ones also cost an announcement at either end, and go when their receiver has said that it is ready. In shared
+/// memory cores carry the bytes: the sender copies what is large, for more if it is what another rank has just written;
+/// both copy what is inline; and what a receiver only combines in the first round is read where it lies (in_place.h),
+/// which costs the reduction and no copy. On a wire a large message's bytes cost nobody's time but the link's.
+///
+/// Where ranks outnumber cores, a host's cores are a bound: all that its ranks do, and a turn for every round in which
+/// a rank waits for messages, shared by them. A process that waits is then also without its core for half of a turn of
+/// all processes.
+///
+/// Where few ranks are followed, they are so round by round, each as if the others were as far as itself: what it finds
+/// is then the time of schedules whose ranks are equally busy, or of which the root is busiest; O(rounds + its steps).
+/// `bytes` is as for simulate(). Throws Error(invalid_argument) if the algorithm refuses the shape.
+Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const Costs& costs, Follow follow = Follow::as_it_pays);
+
+}  // namespace stretto::schedule

@@ -1,0 +1,168 @@
+#include "stretto/schedule/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stretto/base/error.h"
+#include "stretto/schedule/builder.h"
+#include "stretto/schedule/test_support.h"
+
+namespace stretto::schedule {
+namespace {
+
+// Different primes, so that no wrong sum is right by chance.
+constexpr Costs costs{.call = 2e-6,
+                      .latency = 3e-6,
+                      .overhead = 5e-6,
+                      .announcement = 23e-6,
+                      .gap = 7e-6,
+                      .byte_time = 11e-9,
+                      .inline_time = 29e-9,
+                      .forwarding = 31e-9,
+                      .copy_time = 13e-9,
+                      .reduction_time = 17e-9,
+                      .turn = 19e-6};
+constexpr Placement in_memory{.link = Link::host, .ranks_of_host = 1, .cores_of_host = 1};
+constexpr Placement on_wire{.link = Link::wire, .ranks_of_host = 1, .cores_of_host = 1};
+
+Price price_of(std::string_view name, Rank size, std::uint64_t bytes, const Placement& placement = in_memory) {
+  const Algorithm& algorithm = find_algorithm(name);
+  return price(algorithm, test::shape(algorithm, size), bytes, placement, costs);
+}
+
+void expect_near(double seconds, double expected) { EXPECT_NEAR(seconds, expected, 1e-9 * expected); }
+
+TEST(CostModel, AnInlineMessageIsCopiedAtBothEnds) {
+  const double path = 2 * (costs.overhead + 4096 * costs.inline_time) + costs.latency;
+  const Price price = price_of("linear_broadcast", 2, 4096);
+  expect_near(price.path, path);
+  expect_near(price.seconds, costs.call + path);
+  EXPECT_EQ(price.messages, 1U);
+  EXPECT_TRUE(price.is_exact);
+}
+
+TEST(CostModel, ALargeMessageWaitsForItsReceiverAndIsCopiedOnce) {
+  // That the receiver is ready, and then the data.
+  expect_near(price_of("linear_broadcast", 2, 4097).path,
+              2 * (costs.announcement + costs.latency + costs.overhead) + 4097 * costs.byte_time);
+  // Rank 1 of a chain of three passes on what was written to it.
+  const double hop = costs.announcement + 2 * costs.overhead + costs.latency + (1 << 20) * costs.byte_time;
+  expect_near(price_of("chain_broadcast", 3, 1 << 20).path,
+              2 * hop + costs.announcement + costs.latency + (1 << 20) * costs.forwarding);
+}
+
+TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
+  // The grant, and word that it has been read: no copy, neither of what comes nor of the own input.
+  expect_near(price_of("linear_reduce", 2, 1 << 20).path,
+              costs.announcement + 2 * costs.overhead + costs.latency + (1 << 20) * costs.reduction_time);
+  // In a butterfly each writes over what the other reads, so it is copied.
+  EXPECT_GT(price_of("recursive_doubling", 2, 1 << 20).path, (1 << 20) * (costs.byte_time + costs.reduction_time));
+}
+
+TEST(CostModel, OnAWireBytesTakeTheLink) {
+  const std::uint64_t bytes = 4000;
+  // A wire's node packs nothing: what is sent is handed over.
+  const double last = 2 * costs.overhead + costs.latency + bytes * (costs.byte_time + costs.inline_time);
+  expect_near(price_of("linear_broadcast", 2, bytes, on_wire).path, last);
+  // Three at once leave one after the other.
+  expect_near(price_of("linear_broadcast", 4, bytes, on_wire).path, 2 * (costs.gap + bytes * costs.byte_time) + last);
+}
+
+TEST(CostModel, WhereRanksOutnumberCoresTheirWorkAndTurnsAreABound) {
+  constexpr Placement crowded{.link = Link::host, .ranks_of_host = 16, .cores_of_host = 2};
+  const Price linear = price_of("linear_barrier", 16, 0, crowded);
+  // 15 messages there and back; the root waits once, and each other one once.
+  expect_near(linear.work, (2 * 30 * costs.overhead + 16 * costs.turn) / 2);
+  const Price butterfly = price_of("dissemination_barrier", 16, 0, crowded);
+  expect_near(butterfly.work, (2 * 64 * costs.overhead + 64 * costs.turn) / 2);
+  expect_near(butterfly.seconds, costs.call + std::max(butterfly.work, butterfly.path));
+  EXPECT_EQ(price_of("dissemination_barrier", 16, 0, in_memory).work, 0);
+}
+
+// Every shape of every algorithm, at sizes around the limit of inline messages, on each link.
+template <class Visit>
+void for_all(Rank most, Visit visit) {
+  for (const Algorithm* const algorithm : algorithms()) {
+    for (Rank size = 1; size <= most; ++size) {
+      for (const Shape& shape : test::shapes(*algorithm, size, 2, 2)) {
+        for (const std::uint64_t bytes : {8U, 4096U, 100'000U}) {
+          for (const Link link : {Link::local, Link::host, Link::wire}) {
+            visit(*algorithm, shape, bytes, Placement{link, shape.size, 2});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CostModel, NothingGetsCheaperWhenACostGrows) {
+  for_all(17, [](const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement) {
+    const double seconds = price(algorithm, shape, bytes, placement, costs).seconds;
+    for (const CostField& field : cost_fields) {
+      Costs dearer = costs;
+      dearer.*field.value *= 3;
+      EXPECT_GE(price(algorithm, shape, bytes, placement, dearer).seconds, seconds * (1 - 1e-12))
+          << test::label(algorithm, shape) << ", " << field.name;
+    }
+  });
+}
+
+TEST(CostModel, OneThatStandsForAllFindsWhatAllFind) {
+  for_all(33, [](const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement) {
+    if (!algorithm.rotation_symmetric(shape)) return;
+    const Price one = price(algorithm, shape, bytes, placement, costs);
+    const Price all = price(algorithm, shape, bytes, placement, costs, Follow::all);
+    EXPECT_EQ(one.messages, all.messages);
+    EXPECT_NEAR(one.seconds, all.seconds, 1e-9 * all.seconds) << test::label(algorithm, shape) << ", " << bytes;
+  });
+}
+
+TEST(CostModel, AFewRanksTellAboutWhatAllDo) {
+  for (const Algorithm* const algorithm : algorithms()) {
+    for (const Rank size : {24U, 64U, 100U}) {
+      const Shape shape = test::shape(*algorithm, size);
+      for (const std::uint64_t bytes : {8U, 4096U, 1U << 20U}) {
+        for (const Link link : {Link::host, Link::wire}) {
+          for (const std::uint32_t cores : {2U, size}) {
+            const Placement placement{link, size, cores};
+            const double all = price(*algorithm, shape, bytes, placement, costs, Follow::all).seconds;
+            const double few = price(*algorithm, shape, bytes, placement, costs, Follow::few).seconds;
+            EXPECT_LT(few, 3 * all) << test::label(*algorithm, shape) << ", " << bytes << ", " << cores;
+            EXPECT_GT(few, all / 3) << test::label(*algorithm, shape) << ", " << bytes << ", " << cores;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CostModel, AWastefulScheduleCostsMore) {
+  // Sends everything twice.
+  const test::Custom twice(Operation::broadcast, 1, 0, [](const Shape& shape, Rank me, std::uint32_t, Sink& sink) {
+    for (int time = 0; time < 2; ++time) {
+      if (me != 0) {
+        sink.receive(0, output());
+      } else {
+        for (Rank peer = 1; peer < shape.size; ++peer) sink.send(peer, input());
+      }
+    }
+    if (me == 0) sink.copy(input(), output());
+  });
+  for (Rank size = 2; size <= 9; ++size) {
+    const Shape shape{.operation = Operation::broadcast, .size = size};
+    for (const std::uint64_t bytes : {8U, 100'000U}) {
+      EXPECT_GT(price(twice, shape, bytes, in_memory, costs).seconds,
+                1.3 * price_of("linear_broadcast", size, bytes).seconds);
+    }
+  }
+}
+
+TEST(CostModel, RefusesWhatTheAlgorithmRefuses) {
+  EXPECT_THROW(
+      price(find_algorithm("ring_allreduce"), {.operation = Operation::broadcast, .size = 4}, 8, in_memory, costs),
+      Error);
+}
+
+}  // namespace
+}  // namespace stretto::schedule

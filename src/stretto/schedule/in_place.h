@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/schedule/algorithm.h"
+
+namespace stretto::schedule {
+
+/// A rank's steps of one round, as the algorithm writes them, and which of its messages need not be sent where ranks
+/// share memory, since it combines them from where they lie at their sender (docs/decisions/0015).
+///
+/// The one text of that rule: the executor lowers schedules by it, the cost model prices them.
+class Round final : public Sink {
+ public:
+  /// REQUIRES: the algorithm supports the shape, rank < shape.size, round < rounds(shape).
+  Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uint32_t round);
+
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  const Step& operator[](std::size_t at) const { return steps_[at]; }
+  /// The place of message number `ordinal` of that kind with `peer`, or `none`.
+  std::size_t find(StepKind kind, Rank peer, std::uint32_t ordinal) const;
+  /// The place of the reduce that takes what steps[at] receives from where it lies at its sender; `none` if it is not
+  /// taken from there. Of a first round.
+  std::size_t reader_of(std::size_t at) const { return leaves_alone_what_it_sends_ ? first_reduce_of(at) : none; }
+
+ private:
+  void emit(const Step& step) override { steps_.push_back(step); }
+  bool writes_what_it_sends(const Shape& shape, Rank rank) const;
+  std::size_t first_reduce_of(std::size_t at) const;
+
+  std::vector<Step> steps_;
+  bool leaves_alone_what_it_sends_ = false;
+};
+
+}  // namespace stretto::schedule

@@ -1,0 +1,63 @@
+#include "stretto/schedule/select.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "stretto/base/error.h"
+
+namespace stretto::schedule {
+namespace {
+
+/// Whether so many segments may pay: one more message costs less than the bytes in it.
+bool may_pay(std::uint64_t bytes, std::uint32_t blocks, const Costs& costs) {
+  return static_cast<double>(bytes) / blocks * (costs.byte_time + costs.reduction_time) > costs.overhead;
+}
+
+void add_candidates(const Algorithm& algorithm, const Request& request, const Costs& costs,
+                    std::vector<Candidate>& candidates) {
+  if (algorithm.operation() != request.shape.operation) return;
+  if (algorithm.needs_equal_blocks() && !request.equal_blocks) return;
+  // A few numbers that make it no cheaper mean that more of them won't.
+  constexpr int most_failures = 2;
+  const std::uint32_t most = algorithm.blocking(request.shape).most_segments;
+  double least = std::numeric_limits<double>::infinity();
+  int failures = 0;
+  for (std::uint32_t segments = 1; segments <= most && failures < most_failures; segments *= 2) {
+    const Shape shape = algorithm.with_segments(request.shape, segments);
+    if (!algorithm.supports(shape)) return;
+    if (segments > 1 && !may_pay(request.bytes, shape.blocks, costs)) return;
+    candidates.push_back(
+        {&algorithm, segments, shape, price(algorithm, shape, request.bytes, request.placement, costs)});
+    failures = candidates.back().price.seconds < least ? 0 : failures + 1;
+    least = std::min(least, candidates.back().price.seconds);
+  }
+}
+
+}  // namespace
+
+std::vector<Candidate> rank_candidates(const Request& request, const CostTable& table) {
+  std::vector<Candidate> candidates;
+  for (const Algorithm* const algorithm : algorithms()) {
+    add_candidates(*algorithm, request, table.of(request.placement.link), candidates);
+  }
+  if (candidates.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "no algorithm for " + describe(request.shape) + ": " + defect_of(request.shape));
+  }
+  // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
+  const auto rounded = [](const Candidate& each) { return static_cast<float>(each.price.seconds); };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return rounded(a) < rounded(b); });
+  return candidates;
+}
+
+Candidate select(const Request& request, const CostTable& table) { return rank_candidates(request, table).front(); }
+
+std::uint64_t size_class(std::uint64_t bytes) noexcept {
+  if (bytes < 16) return bytes;
+  const std::uint64_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace stretto::schedule

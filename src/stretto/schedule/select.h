@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/schedule/cost_model.h"
+
+namespace stretto::schedule {
+
+/// What is asked of a schedule.
+struct Request {
+  Shape shape;               ///< blocks are free: candidates cut the vector as they see fit
+  std::uint64_t bytes = 0;   ///< as for simulate(): of the vector, or of each rank's block
+  bool equal_blocks = true;  ///< of operations on blocks
+  Placement placement;
+};
+
+/// One way to do it.
+struct Candidate {
+  const Algorithm* algorithm = nullptr;
+  std::uint32_t segments = 1;  ///< see Algorithm::with_segments
+  Shape shape;                 ///< with the blocks of those
+  Price price;
+};
+
+/// All ways, the cheapest first; of equal ones that which is first in the registry, with fewest segments. Numbers of
+/// segments are powers of two, as long as that makes it cheaper and a segment's bytes take longer than the message that
+/// carries them.
+///
+/// A pure function. Throws Error(invalid_argument) if no algorithm can do it.
+std::vector<Candidate> rank_candidates(const Request& request, const CostTable& table);
+
+/// The first of them.
+Candidate select(const Request& request, const CostTable& table);
+
+/// `bytes` rounded up to a multiple of an eighth of the power of two below: calls of nearly one size are served alike,
+/// and a cache of choices stays small. Sizes that are such multiples, as most limits are, stay what they are.
+std::uint64_t size_class(std::uint64_t bytes) noexcept;
+
+}  // namespace stretto::schedule

@@ -1,0 +1,140 @@
+#include "stretto/schedule/select.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stretto/base/error.h"
+#include "stretto/schedule/test_support.h"
+
+namespace stretto::schedule {
+namespace {
+
+Request request(Operation operation, Rank size, std::uint64_t bytes, const Placement& placement) {
+  Request request;
+  request.shape = {.operation = operation, .size = size};
+  request.bytes = bytes;
+  request.placement = placement;
+  return request;
+}
+
+std::string_view chosen(Operation operation, Rank size, std::uint64_t bytes, const Placement& placement) {
+  return select(request(operation, size, bytes, placement), built_in_costs()).algorithm->name();
+}
+
+Placement roomy(Link link, Rank size) { return {link, size, size}; }
+
+TEST(Select, CrowdedNodesExchangeSmallVectorsThroughOneOfThem) {
+  for (const Link link : {Link::local, Link::host}) {
+    const Placement crowded{link, 16, 2};
+    EXPECT_EQ(chosen(Operation::allreduce, 16, 8, crowded), "linear_allreduce");
+    EXPECT_EQ(chosen(Operation::barrier, 16, 0, crowded), "linear_barrier");
+    EXPECT_EQ(chosen(Operation::allreduce, 2, 8, crowded), "recursive_doubling");
+    EXPECT_EQ(chosen(Operation::allreduce, 16, 8, roomy(link, 16)), "recursive_doubling");
+    EXPECT_NE(chosen(Operation::barrier, 16, 0, roomy(link, 16)), "linear_barrier");
+  }
+}
+
+TEST(Select, NodesThatShareMemoryReduceLargeVectorsInPlace) {
+  for (const Link link : {Link::local, Link::host}) {
+    EXPECT_EQ(chosen(Operation::allreduce, 4, 1 << 20, roomy(link, 4)), "direct_allreduce");
+    EXPECT_EQ(chosen(Operation::allreduce, 4, 64, roomy(link, 4)), "recursive_doubling");
+  }
+}
+
+TEST(Select, OverWiresLargeVectorsAreCut) {
+  const Placement wire{Link::wire, 1, 1};
+  const Candidate large = select(request(Operation::allreduce, 16, 1 << 20, wire), built_in_costs());
+  EXPECT_GE(large.shape.blocks, 16U) << large.algorithm->name();
+  EXPECT_EQ(chosen(Operation::allreduce, 16, 8, wire), "recursive_doubling");
+}
+
+std::vector<Shape> shapes_of(Rank size) {
+  std::vector<Shape> shapes;
+  for (int each = 0; each <= static_cast<int>(Operation::general_reduce); ++each) {
+    const auto operation = static_cast<Operation>(each);
+    for (const bool commutative : {true, false}) {
+      if (!commutative && !is_reduction(operation)) continue;
+      for (const Shape& shape : test::with_roles({.operation = operation, .size = size, .commutative = commutative})) {
+        if (defect_of(shape).empty()) shapes.push_back(shape);
+      }
+    }
+  }
+  return shapes;
+}
+
+TEST(Select, CandidatesSupportTheShapeAndComeInOrder) {
+  for (Rank size = 1; size <= 64; size += size < 20 ? 1 : 7) {
+    for (Shape shape : shapes_of(size)) {
+      shape.root = has_root(shape.operation) ? size - 1 : 0;
+      for (const std::uint64_t bytes : {0U, 8U, 1U << 20U}) {
+        for (const bool equal_blocks : {true, false}) {
+          const Request asked{shape, bytes, equal_blocks, {Link::host, size, 4}};
+          const std::vector<Candidate> candidates = rank_candidates(asked, built_in_costs());
+          for (const Candidate& each : candidates) {
+            EXPECT_EQ(each.algorithm->refusal(each.shape), "") << describe(each.shape);
+            EXPECT_EQ(each.shape, each.algorithm->with_segments(shape, each.segments));
+            EXPECT_TRUE(equal_blocks || !each.algorithm->needs_equal_blocks());
+          }
+          EXPECT_TRUE(std::is_sorted(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+            return a.price.seconds < b.price.seconds * (1 - 1e-6);
+          }));
+          EXPECT_EQ(select(asked, built_in_costs()).algorithm, candidates.front().algorithm);
+        }
+      }
+    }
+  }
+}
+
+TEST(Select, EveryAlgorithmThatFitsIsACandidate) {
+  for (const Algorithm* const algorithm : algorithms()) {
+    const Shape shape = test::shape(*algorithm, 7);
+    const std::vector<Candidate> candidates =
+        rank_candidates({shape, 4096, true, {Link::local, 7, 1}}, built_in_costs());
+    EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& each) {
+      return each.algorithm == algorithm;
+    })) << algorithm->name();
+  }
+}
+
+TEST(Select, EqualPricesGoToTheFirstOfTheRegistry) {
+  const CostTable nothing_costs{};
+  for (const Shape& shape : shapes_of(8)) {
+    const Candidate first = select({shape, 64, true, {Link::local, 8, 8}}, nothing_costs);
+    const auto expected = std::find_if(algorithms().begin(), algorithms().end(), [&](const Algorithm* each) {
+      return each->operation() == shape.operation && each->supports(each->with_segments(shape));
+    });
+    EXPECT_EQ(first.algorithm, *expected);
+    EXPECT_EQ(first.segments, 1U);
+  }
+}
+
+TEST(Select, PipelinesAreCutWhereBytesAreDear) {
+  Request chain = request(Operation::broadcast, 64, 64 << 20U, {Link::wire, 1, 1});
+  chain.shape.root = 3;
+  const Candidate best = select(chain, built_in_costs());
+  EXPECT_GT(best.segments * best.shape.blocks, 1U) << best.algorithm->name();
+}
+
+TEST(Select, RefusesWhatNobodyCanDo) {
+  Request impossible = request(Operation::broadcast, 4, 8, roomy(Link::local, 4));
+  impossible.shape.root = 4;
+  EXPECT_THROW(select(impossible, built_in_costs()), Error);
+}
+
+TEST(Select, SizeClassesAreNarrowAndKeepLimits) {
+  std::uint64_t last = 0;
+  for (std::uint64_t bytes = 0; bytes < 100'000; ++bytes) {
+    const std::uint64_t its_class = size_class(bytes);
+    EXPECT_GE(its_class, bytes);
+    EXPECT_LE(its_class, bytes + bytes / 8);
+    EXPECT_EQ(size_class(its_class), its_class);
+    EXPECT_GE(its_class, last);
+    last = its_class;
+  }
+  for (std::uint32_t bit = 0; bit < 63; ++bit) EXPECT_EQ(size_class(std::uint64_t{1} << bit), std::uint64_t{1} << bit);
+  EXPECT_EQ(size_class(most_inline_bytes + 1), most_inline_bytes + most_inline_bytes / 8);
+}
+
+}  // namespace
+}  // namespace stretto::schedule
