@@ -31,7 +31,7 @@ constexpr Together all_kinds[] = {Together::as_given, Together::balanced, Togeth
 
 class ConcurrentTest : public testing::TestWithParam<test::FabricKind> {
  protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_job(GetParam().of(nodes), main); }
+  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, ConcurrentTest, testing::ValuesIn(test::fabric_kinds),
@@ -340,6 +340,8 @@ TEST_P(ConcurrentTest, WhoFusesAloneIsToldSo) {
 
 // The plan of a list: pure, so that it may be looked at without a job.
 TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
+  const Surroundings here;
+  Selector selector(here);
   const Figure5 figure;
   std::vector<double> data(1);
   const auto call = [&](const ReduceGroups& groups, std::size_t count) {
@@ -349,7 +351,8 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
                                          call(figure.r1, 4096)};
   const auto sets = [&](Together together) {
     std::vector<std::vector<std::size_t>> result;
-    for (const ConcurrentPlan::Set& set : ConcurrentPlan(calls, nullptr, together).sets) result.push_back(set.calls);
+    for (const ConcurrentPlan::Set& set : ConcurrentPlan(calls, {}, together, selector).sets)
+      result.push_back(set.calls);
     return result;
   };
   using Sets = std::vector<std::vector<std::size_t>>;
@@ -359,23 +362,25 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
   EXPECT_EQ(sets(Together::balanced_and_fused), (Sets{{0, 2}, {1}, {3}}));
 
   const std::vector<ReduceCall> reversed = {call(figure.r1, 1), call(figure.r2_reversed, 1)};
-  const ConcurrentPlan given(reversed, nullptr, Together::fused);
+  const ConcurrentPlan given(reversed, {}, Together::fused, selector);
   EXPECT_FALSE(given.sets[0].order || given.sets[1].order);
   ConcurrentPlans plans;
-  const auto plan = plans.find_or_make(reversed, nullptr, Together::balanced);
+  const auto plan = plans.find_or_make(reversed, {}, Together::balanced, selector);
   EXPECT_FALSE(plan->sets[0].order);
   EXPECT_EQ(plan->sets[1].order, Group({1, 2, 3}));
-  EXPECT_EQ(plans.find_or_make(reversed, nullptr, Together::balanced), plan);
+  EXPECT_EQ(plans.find_or_make(reversed, {}, Together::balanced, selector), plan);
   for (std::size_t count = 1; count <= 30; ++count) {
-    EXPECT_NE(plans.find_or_make({call(figure.r1, count)}, nullptr, Together::balanced), plan);
+    EXPECT_NE(plans.find_or_make({call(figure.r1, count)}, {}, Together::balanced, selector), plan);
   }
-  EXPECT_NE(plans.find_or_make(reversed, nullptr, Together::balanced), plan) << "30 others have come since";
-  EXPECT_NE(plans.find_or_make(reversed, nullptr, Together::as_given),
-            plans.find_or_make(reversed, nullptr, Together::balanced));
+  EXPECT_NE(plans.find_or_make(reversed, {}, Together::balanced, selector), plan) << "30 others have come since";
+  EXPECT_NE(plans.find_or_make(reversed, {}, Together::as_given, selector),
+            plans.find_or_make(reversed, {}, Together::balanced, selector));
 }
 
 // One after the other long vectors are cut; two of Fig. 5 leave less to do to nodes 1 and 2 if they are not.
 TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
+  const Surroundings here;
+  Selector selector(here);
   const Figure5 figure;
   std::vector<double> data(1);
   const auto call = [&](const ReduceGroups& groups, std::size_t count) {
@@ -383,14 +388,14 @@ TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
   };
   const schedule::Algorithm* const aspen = &schedule::find_algorithm("aspen_general_reduce");
   const std::vector<ReduceCall> both = {call(figure.r1, 100'000), call(figure.r2_reversed, 100'000)};
-  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, nullptr, Together::balanced).sets) {
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, {}, Together::balanced, selector).sets) {
     EXPECT_EQ(set.over_wires, aspen);
   }
-  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, nullptr, Together::fused).sets) {
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, {}, Together::fused, selector).sets) {
     EXPECT_EQ(set.over_wires, nullptr);
   }
   const ReduceGroups all(Group{0, 1, 2, 3}, Group{0, 1, 2, 3});
-  const ConcurrentPlan alone({call(all, 100'000)}, nullptr, Together::balanced);
+  const ConcurrentPlan alone({call(all, 100'000)}, {}, Together::balanced, selector);
   EXPECT_EQ(alone.sets[0].over_wires, nullptr) << "cut it is less";
   const schedule::Algorithm* const scattered = &schedule::find_algorithm("scattered_general_reduce");
   for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, scattered, Together::balanced).sets) {
