@@ -25,6 +25,8 @@ constexpr std::array settings_table{
                 "address space of a node's segment; memory is taken only as it is used"},
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",
                 "file of costs, by `stretto tune`, that schedules are chosen by; default: the built-in ones"},
+    SettingInfo{"STRETTO_STALL_SECONDS", SettingKind::count, "30",
+                "what waits for other nodes for so long is told in the log; 0: nothing is"},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},

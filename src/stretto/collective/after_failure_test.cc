@@ -148,7 +148,7 @@ Task<> fail_and_free(Node& node, std::uint64_t seed, std::atomic<bool>& read_lat
 TEST(AfterFailure, BuffersMayBeFreedAtOnceSeeds) {
   for (const std::uint64_t seed : test::seeds(5)) {
     std::atomic<bool> read_late = false;
-    test::run_job("local:3", [&](Node& node) -> Task<> { co_await fail_and_free(node, seed, read_late); });
+    test::run_on("local:3", [&](Node& node) -> Task<> { co_await fail_and_free(node, seed, read_late); });
     EXPECT_FALSE(read_late) << "seed " << seed << ": read after its event";
   }
 }

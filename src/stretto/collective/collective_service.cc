@@ -86,6 +86,7 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
     endpoint_.set_handler(type, *this);
   }
   endpoint_.add_observer(*this);
+  node.watch(*this);
 }
 
 CollectiveService::~CollectiveService() {
@@ -210,6 +211,16 @@ void CollectiveService::on_notification(NodeId from, fabric::Notification notifi
   const auto found = landings_.find(notification);
   if (found == landings_.end()) return;
   found->second.operation->on_piece(from, found->second.step);
+}
+
+void CollectiveService::look(Which which, std::vector<std::string>& sentences) {
+  ++looks_;
+  for (auto& [id, stream] : streams_) {
+    for (const std::uint32_t sequence : stream.under_way()) {
+      const std::string sentence = stream.find(sequence)->what_it_waits_for(which);
+      if (!sentence.empty()) sentences.push_back(sentence);
+    }
+  }
 }
 
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {

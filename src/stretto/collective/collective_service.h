@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -14,6 +15,7 @@
 #include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/may_stall.h"
 #include "stretto/core/node.h"
 #include "stretto/fabric/fabric.h"
 
@@ -23,7 +25,7 @@ namespace stretto {
 ///
 /// One per node, created with it. `start` may be called by any thread; the rest happens under the node's baton. No
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
-class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver {
+class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private MayStall {
  public:
   /// `selector` is that of the process.
   CollectiveService(Node& node, std::shared_ptr<Selector> selector);
@@ -41,6 +43,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Selector& selector() noexcept { return *selector_; }
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
+  /// How often it has been asked what waits.
+  std::uint32_t looks() const noexcept { return looks_; }
   /// Has the operation join its stream.
   void number(CollectiveOperation& operation);
   /// Begins the operation, and hands it what has come for it.
@@ -68,6 +72,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void look(Which which, std::vector<std::string>& sentences) override;
   void answer_late(NodeId from, const Identity& theirs);
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
@@ -80,6 +85,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
   bool any_lost_ = false;
+  std::uint32_t looks_ = 0;
 };
 
 }  // namespace stretto

@@ -20,7 +20,7 @@ using test::values;
 
 class GeneralReduceTest : public testing::TestWithParam<test::FabricKind> {
  protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_job(GetParam().of(nodes), main); }
+  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, GeneralReduceTest, testing::ValuesIn(test::fabric_kinds),

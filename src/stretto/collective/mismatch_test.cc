@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, MismatchTest, testing::ValuesIn(test::fabric_k
 TEST_P(MismatchTest, EveryMemberHearsWhoDisagrees) {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U}) {
     for (const Disagreement& disagreement : disagreements) {
-      test::run_job(GetParam().of(nodes), [&](Node& node) -> Task<> {
+      test::run_on(GetParam().of(nodes), [&](Node& node) -> Task<> {
         const Group all = Group::all(node);
         std::vector<int> data(5000, 1);
         const Event done =
@@ -149,7 +149,7 @@ const StartOne starts[] = {
 TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
   for (const std::uint64_t seed : test::seeds(120)) {
     const auto nodes = static_cast<std::uint32_t>(2 + seed % 3);
-    EXPECT_NO_THROW(test::run_job(GetParam().of(nodes),
+    EXPECT_NO_THROW(test::run_on(GetParam().of(nodes),
                                   [seed](Node& node) -> Task<> {
                                     const Group all = Group::all(node);
                                     Random random(seed);  // the same on every node
@@ -180,7 +180,7 @@ const UnevenSizes uneven_sizes[] = {{5, 4}, {0, 4}, {4, 0}, {3000, 3001}, {3000,
 
 TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBoth) {
   for (const UnevenSizes& sizes : uneven_sizes) {
-    test::run_job(GetParam().of(3), [&sizes](Node& node) -> Task<> {
+    test::run_on(GetParam().of(3), [&sizes](Node& node) -> Task<> {
       const Group all = Group::all(node);
       std::vector<std::size_t> gives(3, 7);
       std::vector<std::size_t> gets(3, 7);

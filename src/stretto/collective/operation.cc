@@ -95,6 +95,7 @@ void CollectiveOperation::join(Stream& stream) {
 void CollectiveOperation::begin() {
   const Entry entry(*this);
   stage_ = Stage::begun;
+  begun_at_look_ = service_.looks();
   if (const Cause failed_before = std::exchange(failure_, nullptr)) {
     fail(failed_before, Tell::everybody);
     return;
@@ -239,6 +240,40 @@ void CollectiveOperation::finish() {
   stream_->end(identity_);
   call_.keep_alive.reset();
   service_.node().events().complete(completion_, failure_);
+}
+
+// Whether the peer has given a sign that it takes part.
+bool CollectiveOperation::has_heard_of(Rank peer) const {
+  for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
+    const schedule::Step& what = step_at(step);
+    if (!what.is_message() || what.peer != peer) continue;
+    const bool is_receive = what.kind == schedule::StepKind::receive;
+    if (is_receive && (states_.has_message(step) || states_.of(step) == StepStates::State::complete)) return true;
+    if (!transfers_.empty() && transfers_[step].known) return true;
+  }
+  return false;
+}
+
+std::string CollectiveOperation::what_it_waits_for(MayStall::Which which) {
+  if (stage_ != Stage::begun && stage_ != Stage::failed) return {};
+  const bool is_new = begun_at_look_ + 1 >= service_.looks();
+  if (which == MayStall::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
+  std::vector<NodeId> awaited = exposed_to_;
+  std::string names;
+  for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
+    if (!step_at(step).is_message() || states_.of(step) != StepStates::State::started) continue;
+    awaited.push_back(group().node(step_at(step).peer));
+  }
+  std::sort(awaited.begin(), awaited.end());
+  awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
+  if (awaited.empty()) return {};
+  told_that_it_waits_ = true;
+  for (const NodeId node : awaited) {
+    names += (names.empty() ? "" : ", ") + std::to_string(node);
+    if (stage_ == Stage::begun && !has_heard_of(group().rank_of(node))) names += " (nothing heard of it)";
+  }
+  return describe() + (stage_ == Stage::begun ? " waits for node " : ", which failed, waits to be let go by node ") +
+         names;
 }
 
 std::string CollectiveOperation::describe() const {

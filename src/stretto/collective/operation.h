@@ -17,6 +17,7 @@
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/may_stall.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/fabric.h"
@@ -53,6 +54,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   const Plan& plan() const noexcept { return *plan_; }
   /// Whether it has failed and peers may still touch this node's memory.
   bool waits_for_release() const noexcept { return !exposed_to_.empty(); }
+  /// A sentence that names the nodes it waits for; empty if it waits for none, or not as `which` has it.
+  std::string what_it_waits_for(MayStall::Which which);
 
   // What the service tells it. After each of these calls it may be gone.
 
@@ -122,6 +125,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void finish_if_untouched();
   void finish();
   std::string describe() const;
+  bool has_heard_of(Rank peer) const;
 
   // What a node does by itself (operation_combine.cc).
   void start_copy(std::uint32_t step);
@@ -205,10 +209,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
-  bool engaged_ = false;         // see Context::engage
-  bool quarantined_ = false;     // a peer may still put into our segment over a wire
+  bool engaged_ = false;      // see Context::engage
+  bool quarantined_ = false;  // a peer may still put into our segment over a wire
+  bool told_that_it_waits_ = false;
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
+  std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
   StepStates states_;
   Layout layout_;
   std::vector<Combine> combines_;               // to be done, in order

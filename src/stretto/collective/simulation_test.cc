@@ -228,7 +228,7 @@ TEST(Simulation, AGroupWithALostMemberFailsAndOthersWork) {
 TEST(Simulation, ABrokenConnectionEndsTheCollectiveForAllMembers) {
   for (const std::uint32_t nodes : {3U, 8U, 13U}) {
     for (const std::size_t count : {1U, 3000U}) {
-      test::run_job("sim:" + std::to_string(nodes), [count](Node& node) -> Task<> {
+      test::run_on("sim:" + std::to_string(nodes), [count](Node& node) -> Task<> {
         const Group all = Group::all(node);
         std::vector<int> data(count, 1);
         const Event done = allreduce(node, all, std::span<const int>(data), std::span(data), sum);

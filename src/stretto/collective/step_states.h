@@ -65,6 +65,8 @@ class StepStates {
   /// Notes that the one message which a step waits for has come. False: it had come before.
   bool note_message(std::uint32_t step) noexcept { return std::exchange(messages_[step], std::uint8_t{1}) == 0; }
 
+  bool has_message(std::uint32_t step) const noexcept { return messages_[step] != 0; }
+
   bool heard_by(std::size_t peer) const noexcept { return heard_by_[peer] != 0; }
   void set_heard_by(std::size_t peer) noexcept { heard_by_[peer] = 1; }
 

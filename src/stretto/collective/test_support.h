@@ -9,26 +9,11 @@
 
 #include "stretto/base/random.h"
 #include "stretto/collective/group.h"
-#include "stretto/core/runtime.h"
+#include "stretto/core/test_support.h"
 #include "stretto/schedule/test_support.h"
 
 /// What the tests of this folder share.
 namespace stretto::test {
-
-using schedule::test::seeds;
-
-inline RuntimeOptions options_for(const std::string& fabric, unsigned workers = 2) {
-  RuntimeOptions options;
-  options.fabric = fabric;
-  options.workers = workers;
-  options.segment_bytes = std::size_t{256} << 20U;
-  return options;
-}
-
-/// Runs `main` on every node of a job of its own.
-inline void run_job(const std::string& fabric, const Runtime::Main& main, unsigned workers = 2) {
-  Runtime(options_for(fabric, workers)).run(main);
-}
 
 /// The fabrics that collectives are tested on: what comes before and after the number of nodes.
 struct FabricKind {

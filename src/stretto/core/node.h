@@ -25,6 +25,7 @@ namespace stretto {
 
 class BarrierService;
 class Engine;
+class MayStall;
 class RemoteTasks;
 
 /// One node of the job: one rank, one address space. What `main` is called with, once for each.
@@ -109,6 +110,9 @@ class Node final : private fabric::EndpointObserver {
   void attach(std::string_view name, std::shared_ptr<void> part) { parts_.emplace_back(name, std::move(part)); }
   /// The part of that name, or null.
   void* part(std::string_view name) const noexcept;
+  /// Has `part`, which outlives the node's traffic, asked what it waits for. Before the node is used.
+  void watch(MayStall& part) { watched_.push_back(&part); }
+  std::span<MayStall* const> watched() const noexcept { return watched_; }
 
   // For tasks and the runtime.
 
@@ -135,6 +139,7 @@ class Node final : private fabric::EndpointObserver {
   std::atomic<std::uint32_t> next_processor_{0};
   std::atomic<std::int64_t> live_tasks_{0};
   std::vector<std::pair<std::string_view, std::shared_ptr<void>>> parts_;
+  std::vector<MayStall*> watched_;
 };
 
 }  // namespace stretto

@@ -18,6 +18,7 @@
 #include "stretto/core/cause.h"
 #include "stretto/core/extension.h"
 #include "stretto/core/sim_engine.h"
+#include "stretto/core/stall_watch.h"
 #include "stretto/core/thread_engine.h"
 #include "stretto/fabric/bootstrap/bootstrap.h"
 #include "stretto/fabric/bootstrap/launcher_choice.h"
@@ -82,6 +83,8 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
+  options.log_level = settings.log_level("STRETTO_LOG");
+  options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   return options;
 }
 
@@ -92,6 +95,7 @@ struct Runtime::Parts {
   std::unique_ptr<SimEngine> simulator;
   Surroundings surroundings;
   std::vector<std::unique_ptr<Node>> nodes;
+  std::unique_ptr<StallWatch> stall_watch;
   unsigned workers = 1;
   bool used = false;
   bool job_failed = false;
@@ -127,6 +131,7 @@ struct Runtime::Parts {
   void drain();
   void save_durations(bool failed);
   void run_until(bool (*done)(const Parts&));
+  std::string who_waits() const;
 };
 
 void Runtime::Parts::start(const RuntimeOptions& options) {
@@ -167,6 +172,11 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
     engine_options.spins = spins_with_own_core;
   }
   threads->start(engine_options, fabric->endpoints());
+  if (options.stall_seconds <= 0) return;
+  stall_watch = std::make_unique<StallWatch>(
+      nodes, options.stall_seconds, [level = options.log_level](NodeId node, const std::string& sentence) {
+        Logger(level, "node " + std::to_string(node)).warning("for some time now, ", sentence);
+      });
 }
 
 unsigned Runtime::Parts::nodes_of_this_host() {
@@ -247,6 +257,21 @@ void Runtime::Parts::end_of_main(NodeId node, bool with_failure) {
   main_failed = main_failed || with_failure;
 }
 
+// The nodes, and what they wait for where that is known.
+std::string Runtime::Parts::who_waits() const {
+  std::string waiting;
+  std::vector<std::string> sentences;
+  for (const auto& node : nodes) {
+    if (node->live_tasks() == 0) continue;
+    waiting += " " + std::to_string(node->id());
+    if (sentences.size() < most_told) {
+      for (std::string& sentence : stalled_at(*node, MayStall::Which::now)) sentences.push_back(std::move(sentence));
+    }
+  }
+  for (const std::string& sentence : sentences) waiting += "; " + sentence;
+  return waiting;
+}
+
 void Runtime::Parts::run_until(bool (*done)(const Parts&)) {
   struct Condition {
     const Parts& parts;
@@ -259,11 +284,7 @@ void Runtime::Parts::run_until(bool (*done)(const Parts&)) {
       },
       &condition);
   if (reached) return;
-  std::string waiting;
-  for (const auto& node : nodes) {
-    if (node->live_tasks() > 0) waiting += " " + std::to_string(node->id());
-  }
-  throw Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + waiting);
+  throw Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + who_waits());
 }
 
 void Runtime::Parts::run_simulated(std::span<const Event> mains) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/log.h"
 #include "stretto/core/node.h"
 #include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
@@ -26,6 +27,9 @@ struct RuntimeOptions {
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
   std::size_t segment_bytes = std::size_t{64} << 30U;
   Tuning tuning;  ///< the same at all nodes of the job
+  LogLevel log_level = LogLevel::warning;
+  /// What has waited for other nodes for as long as this is told, as a warning in the log; 0: never. In real time.
+  double stall_seconds = 30;
 };
 
 /// The part of a job that this process is: its nodes, and the engine and fabric under them.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of core share: jobs in a line, expected errors, counts that shrink under sanitizers.
+// What the tests of core, and of what is built on it, share: jobs in a line, expected errors.
 
 #include <cstdint>
 #include <memory>
@@ -10,38 +10,16 @@
 #include <vector>
 
 #include "stretto/base/arena.h"
-#include "stretto/base/settings.h"
+#include "stretto/base/test_support.h"
 #include "stretto/core/runtime.h"
 
 namespace stretto::test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool sanitized = false;
-#endif
-
-/// A number of repetitions that finds faults by their number: sanitizers find more with fewer.
-constexpr std::uint64_t scaled(std::uint64_t count) { return sanitized ? (count + 19) / 20 : count; }
-
-/// The seeds of a randomised test: STRETTO_TEST_SEED alone, or STRETTO_TEST_SEEDS many, or `usual`.
-inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
-  const Settings settings = Settings::from_environment();
-  if (settings.is_set("STRETTO_TEST_SEED")) return {settings.count("STRETTO_TEST_SEED")};
-  const std::uint64_t count =
-      settings.is_set("STRETTO_TEST_SEEDS") ? settings.count("STRETTO_TEST_SEEDS") : scaled(usual);
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
-  return all;
-}
 
 inline RuntimeOptions options_for(const std::string& fabric, unsigned workers = 2) {
   RuntimeOptions options;
   options.fabric = fabric;
   options.workers = workers;
-  options.segment_bytes = std::size_t{1} << 30U;
+  options.segment_bytes = std::size_t{256} << 20U;
   return options;
 }
 

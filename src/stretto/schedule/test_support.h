@@ -2,30 +2,20 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stretto/base/random.h"
-#include "stretto/base/units.h"
+#include "stretto/base/test_support.h"
 #include "stretto/schedule/algorithm.h"
 #include "stretto/schedule/materialize.h"
 
 /// What the tests of this folder share.
 namespace stretto::schedule::test {
 
-/// The seeds that a randomised test runs: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS or
-/// `usual`.
-inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
-  if (const char* const one = std::getenv("STRETTO_TEST_SEED")) return {parse_count(one, "STRETTO_TEST_SEED")};
-  const char* const many = std::getenv("STRETTO_TEST_SEEDS");
-  const std::uint64_t count = many == nullptr ? usual : parse_count(many, "STRETTO_TEST_SEEDS");
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
-  return seeds;
-}
+using stretto::test::seeds;
 
 /// The plainest shape of `size` ranks for `algorithm`; of a general reduce, that of an all-reduce.
 inline Shape shape(const Algorithm& algorithm, Rank size) {

@@ -1,0 +1,34 @@
+#pragma once
+
+// What the tests of all modules share: counts that shrink under sanitizers, and seeds.
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/base/sanitizers.h"
+#include "stretto/base/settings.h"
+
+namespace stretto::test {
+
+#if defined(STRETTO_ASAN) || defined(STRETTO_TSAN)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// A number of repetitions that finds faults by their number: sanitizers find more with fewer.
+constexpr std::uint64_t scaled(std::uint64_t count) { return sanitized ? (count + 19) / 20 : count; }
+
+/// The seeds of a randomised test: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS, or to `usual`,
+/// scaled.
+inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
+  const Settings settings = Settings::from_environment();
+  if (settings.is_set("STRETTO_TEST_SEED")) return {settings.count("STRETTO_TEST_SEED")};
+  const std::uint64_t count =
+      settings.is_set("STRETTO_TEST_SEEDS") ? settings.count("STRETTO_TEST_SEEDS") : scaled(usual);
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
+  return all;
+}
+
+}  // namespace stretto::test

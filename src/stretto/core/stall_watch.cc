@@ -1,0 +1,45 @@
+#include "stretto/core/stall_watch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "stretto/core/node.h"
+
+namespace stretto {
+
+std::vector<std::string> stalled_at(Node& node, MayStall::Which which) {
+  std::vector<std::string> sentences;
+  node.endpoint().context().enter([&] {
+    for (MayStall* const part : node.watched()) part->look(which, sentences);
+  });
+  if (sentences.size() <= most_told) return sentences;
+  const std::size_t more = sentences.size() - most_told;
+  sentences.resize(most_told);
+  sentences.push_back("and " + std::to_string(more) + " more");
+  return sentences;
+}
+
+StallWatch::StallWatch(std::span<const std::unique_ptr<Node>> nodes, double seconds, Tell tell)
+    : nodes_(nodes), seconds_(seconds), tell_(std::move(tell)), thread_([this] { watch(); }) {}
+
+StallWatch::~StallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_one();
+  thread_.join();
+}
+
+void StallWatch::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, std::chrono::duration<double>(seconds_), [this] { return over_; })) {
+    for (const std::unique_ptr<Node>& node : nodes_) {
+      for (const std::string& sentence : stalled_at(*node, MayStall::Which::since_last_look)) {
+        tell_(node->id(), sentence);
+      }
+    }
+  }
+}
+
+}  // namespace stretto
