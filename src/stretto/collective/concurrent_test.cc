@@ -398,7 +398,7 @@ TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
   const ConcurrentPlan alone({call(all, 100'000)}, {}, Together::balanced, selector);
   EXPECT_EQ(alone.sets[0].over_wires, nullptr) << "cut it is less";
   const schedule::Algorithm* const scattered = &schedule::find_algorithm("scattered_general_reduce");
-  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, scattered, Together::balanced).sets) {
+  for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, {scattered}, Together::balanced, selector).sets) {
     EXPECT_EQ(set.over_wires, nullptr) << "the caller says how";
   }
 }
