@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "stretto/schedule/cost_table.h"
+
 namespace stretto::schedule {
 namespace {
 
@@ -26,7 +28,9 @@ class TrafficSink final : public Sink {
   static constexpr std::uint64_t most_units = std::uint64_t{1} << 20U;  // so that sums and products fit
 
   void emit(const Step& step) override {
-    const std::uint64_t weight = 1 + std::min(bytes_ / blocks_ * step.count / unit, most_units);
+    const std::uint64_t bytes = bytes_ / blocks_ * step.count;
+    const std::uint64_t messages = bytes > most_inline_bytes ? 3 : 1;  // it is announced and answered
+    const std::uint64_t weight = messages + std::min(bytes / unit, most_units);
     if (step.kind == StepKind::send) stage_->out += weight;
     if (step.kind == StepKind::receive) stage_->in += weight;
   }

@@ -19,7 +19,8 @@ struct PlacedReduce {
 };
 
 /// What the busiest nodes do, added up over the stages: in each stage the most that one node sends, or receives, as a
-/// link carries both ways at once. In units of a message's fixed cost, which is taken to be that of 1 KiB.
+/// link carries both ways at once. In units of a message's fixed cost, which is taken to be that of 1 KiB; of
+/// a message above most_inline_bytes, which is announced and answered first, that of three.
 ///
 /// That is how long the reduces take together if their rounds go in step. REQUIRES: each algorithm supports its shape.
 std::uint64_t load_of(std::span<const PlacedReduce> reduces);
