@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/base/arena.h"
+#include "stretto/collective/make_call.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/extension.h"
 
@@ -97,8 +98,10 @@ CollectiveService& CollectiveService::of(Node& node) { return *static_cast<Colle
 
 Named CollectiveService::check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const {
   require_valid(group, call, node_.size());
+  const Rank me = group.rank_of(node_.id());
+  if (me < group.size()) detail::require_fitting(call, group.size(), me);
   const schedule::Shape shape = shape_of(call, group.size());
-  require_apart(call, shape, group.rank_of(node_.id()));
+  require_apart(call, shape, me);
   node_.events().check(options.precondition());
   return named_algorithm(options, call, shape);
 }

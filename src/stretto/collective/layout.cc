@@ -42,9 +42,6 @@ BlockTable by_rank(std::span<const std::size_t> offsets, std::size_t bytes_each)
   return offsets.empty() ? BlockTable::equal(bytes_each) : BlockTable::listed(offsets);
 }
 
-// Where scratch is until it is set. Slots that need no memory are named all the same, but never touched.
-alignas(Layout::scratch_alignment) std::byte nowhere[Layout::scratch_alignment];
-
 constexpr std::size_t round_up(std::size_t bytes) {
   return (bytes + Layout::scratch_alignment - 1) / Layout::scratch_alignment * Layout::scratch_alignment;
 }
@@ -80,7 +77,6 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
   }
   vector_bytes_ = scratch_table_.offset(scratch_period_);
   scratch_stride_ = round_up(vector_bytes_);
-  scratch_ = nowhere;
 }
 
 std::ptrdiff_t Layout::in_place_distance(const schedule::Shape& shape, schedule::Rank me) const noexcept {
@@ -97,7 +93,7 @@ std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
 ByteSpan Layout::part_of_scratch(schedule::BlockRef blocks) const noexcept {
   const std::uint32_t first = blocks.first % scratch_period_;
   const std::size_t begin = scratch_table_.offset(first);
-  return {scratch_ + blocks.first / scratch_period_ * scratch_stride_ + begin,
+  return {scratch_at(blocks.first / scratch_period_ * scratch_stride_ + begin),
           scratch_table_.offset(first + blocks.count) - begin};
 }
 

@@ -48,7 +48,7 @@ class Layout {
       case schedule::Buffer::output: return one_block_ ? output_ : part(output_, output_table_, blocks);
       case schedule::Buffer::scratch: break;
     }
-    if (one_block_) return {scratch_ + blocks.first * scratch_stride_, vector_bytes_};
+    if (one_block_) return {scratch_at(blocks.first * scratch_stride_), vector_bytes_};
     return part_of_scratch(blocks);
   }
 
@@ -58,7 +58,9 @@ class Layout {
   /// Bytes of the scratch slots from the first one on.
   std::size_t scratch_bytes(std::uint32_t slots) const noexcept;
   /// `memory` is what lies `begin` bytes into scratch; what is before it is not used.
-  void set_scratch(std::byte* memory, std::size_t begin) noexcept { scratch_ = memory - begin; }
+  void set_scratch(std::byte* memory, std::size_t begin) noexcept {
+    scratch_ = reinterpret_cast<std::uintptr_t>(memory) - begin;
+  }
   void set_input(ByteSpan input) noexcept { input_ = input; }
 
   static constexpr std::size_t scratch_alignment = 64;
@@ -68,6 +70,7 @@ class Layout {
     const std::size_t begin = table.offset(blocks.first);
     return {all.data() + begin, table.offset(blocks.first + blocks.count) - begin};
   }
+  std::byte* scratch_at(std::size_t offset) const noexcept { return reinterpret_cast<std::byte*>(scratch_ + offset); }
   ByteSpan part_of_scratch(schedule::BlockRef blocks) const noexcept;
 
   bool one_block_ = true;  // input and output are not cut
@@ -80,7 +83,8 @@ class Layout {
   std::uint32_t scratch_period_ = 1;
   std::size_t scratch_stride_ = 0;
   std::size_t vector_bytes_ = 0;
-  std::byte* scratch_ = nullptr;
+  // An address: no pointer, since slots that need no memory are named all the same, but never touched.
+  std::uintptr_t scratch_ = 0;
 };
 
 }  // namespace stretto

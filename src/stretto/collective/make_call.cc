@@ -13,19 +13,74 @@ void require_size(std::string_view operation, std::string_view buffer, std::size
                                                " are needed");
 }
 
-void require_multiple(std::string_view operation, std::string_view buffer, std::size_t is, std::size_t ranks) {
-  if (is % ranks == 0) return;
-  throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + std::string(buffer) + " has " +
-                                               std::to_string(is) + " elements, which " + std::to_string(ranks) +
-                                               " ranks cannot share equally");
-}
+namespace {
 
-// A node outside of the group is refused later, by name.
-void require_blocks(std::string_view operation, std::string_view buffer, const CollectiveCall& call, schedule::Rank me,
-                    std::size_t bytes) {
-  if (me + 1 >= call.block_offsets.size()) return;
-  const std::size_t block = call.block_offsets[me + 1] - call.block_offsets[me];
-  require_size(operation, buffer, bytes / call.element_bytes, block / call.element_bytes);
+/// The sizes of one rank's buffers, in the caller's terms.
+class Sizes {
+ public:
+  Sizes(const CollectiveCall& call, schedule::Rank size, schedule::Rank me) : call_(call), size_(size), me_(me) {}
+
+  void require_output_as_input() const { require("output", call_.output, call_.input.size()); }
+  /// One buffer holds this rank's block, the other one, if it counts, those of all.
+  void require_blocks(std::string_view one, ConstByteSpan block, std::string_view other, ConstByteSpan all,
+                      bool counts) const {
+    const std::vector<std::size_t>& offsets = call_.block_offsets;
+    if (!offsets.empty()) require(one, block, offsets[me_ + 1] - offsets[me_]);
+    if (counts) require(other, all, offsets.empty() ? block.size() * size_ : offsets.back());
+  }
+  void require_parts() const {
+    if (!call_.block_offsets.empty()) {
+      require("input", call_.input, call_.block_offsets.back());
+      require("output", call_.output, call_.output_offsets.back());
+      return;
+    }
+    const std::size_t elements = call_.input.size() / call_.element_bytes;
+    if (elements % size_ == 0) return require_output_as_input();
+    throw Error(ErrorCode::invalid_argument, std::string(name()) + ": input has " + std::to_string(elements) +
+                                                 " elements, which " + std::to_string(size_) +
+                                                 " ranks cannot share equally");
+  }
+
+ private:
+  void require(std::string_view buffer, ConstByteSpan is, std::size_t should_be) const {
+    require_size(name(), buffer, is.size() / call_.element_bytes, should_be / call_.element_bytes);
+  }
+  /// Of the function that was called.
+  std::string_view name() const {
+    const bool is_general = call_.operation == schedule::Operation::general_reduce;
+    return schedule::name_of(is_general ? schedule::Operation::reduce : call_.operation);
+  }
+
+  const CollectiveCall& call_;
+  schedule::Rank size_;
+  schedule::Rank me_;
+};
+
+}  // namespace
+
+void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::Rank me) {
+  using schedule::Operation;
+  const Sizes sizes(call, size, me);
+  const bool is_root = me == call.root;
+  const bool gives_and_gets = me < call.inner_receivers;
+  switch (call.operation) {
+    case Operation::barrier:
+    case Operation::broadcast: break;
+    case Operation::reduce:
+      if (is_root) sizes.require_output_as_input();
+      break;
+    case Operation::general_reduce:
+      if (gives_and_gets) sizes.require_output_as_input();
+      break;
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan: sizes.require_output_as_input(); break;
+    case Operation::gather: sizes.require_blocks("input", call.input, "output", call.output, is_root); break;
+    case Operation::allgather: sizes.require_blocks("input", call.input, "output", call.output, true); break;
+    case Operation::scatter: sizes.require_blocks("output", call.output, "input", call.input, is_root); break;
+    case Operation::reduce_scatter: sizes.require_blocks("output", call.output, "input", call.input, true); break;
+    case Operation::all_to_all: sizes.require_parts(); break;
+  }
 }
 
 std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,

@@ -14,12 +14,8 @@ namespace stretto::detail {
 /// Throws Error(invalid_argument) if they differ.
 void require_size(std::string_view operation, std::string_view buffer, std::size_t is, std::size_t should_be);
 
-/// Throws Error(invalid_argument) if `is` is no multiple of `ranks`.
-void require_multiple(std::string_view operation, std::string_view buffer, std::size_t is, std::size_t ranks);
-
-/// Throws Error(invalid_argument) unless the buffer has `bytes` as its rank's block does.
-void require_blocks(std::string_view operation, std::string_view buffer, const CollectiveCall& call, schedule::Rank me,
-                    std::size_t bytes);
+/// Throws Error(invalid_argument) unless the buffers of rank `me` have the sizes that the operation demands.
+void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::Rank me);
 
 /// Where blocks of so many elements begin, in bytes, and where the last one ends.
 /// Throws Error(invalid_argument) if there is not one for each of `ranks`.

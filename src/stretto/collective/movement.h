@@ -27,7 +27,6 @@ Event broadcast(Node& node, const Group& group, std::span<T> data, Rank root = 0
 template <Element T>
 Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_size("allgather", "output", output.size(), input.size() * group.size());
   return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::allgather, input, output),
                                            options);
 }
@@ -38,8 +37,6 @@ Event allgather(Node& node, const Group& group, std::span<const T> input, std::s
                 std::span<const std::size_t> counts, const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<T>(schedule::Operation::allgather, input, output);
   call.block_offsets = detail::block_offsets("allgather", counts, group.size(), sizeof(T));
-  detail::require_blocks("allgather", "input", call, group.rank_of(node.id()), call.input.size());
-  detail::require_size("allgather", "output", output.size(), call.block_offsets.back() / sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -48,7 +45,6 @@ template <Element T>
 Event gather(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
   const bool receives = group.rank_of(node.id()) == root;
-  if (receives) detail::require_size("gather", "output", output.size(), input.size() * group.size());
   CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
@@ -63,8 +59,6 @@ Event gather(Node& node, const Group& group, std::span<const T> input, std::span
   CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
   call.root = root;
   call.block_offsets = detail::block_offsets("gather", counts, group.size(), sizeof(T));
-  detail::require_blocks("gather", "input", call, group.rank_of(node.id()), call.input.size());
-  if (receives) detail::require_size("gather", "output", output.size(), call.block_offsets.back() / sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -74,7 +68,6 @@ template <Element T>
 Event scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
               const CollectiveOptions& options = CollectiveOptions()) {
   const bool gives = group.rank_of(node.id()) == root;
-  if (gives) detail::require_size("scatter", "input", input.size(), output.size() * group.size());
   CollectiveCall call =
       detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
   call.root = root;
@@ -91,8 +84,6 @@ Event scatter(Node& node, const Group& group, std::span<const T> input, std::spa
       detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
   call.root = root;
   call.block_offsets = detail::block_offsets("scatter", counts, group.size(), sizeof(T));
-  detail::require_blocks("scatter", "output", call, group.rank_of(node.id()), call.output.size());
-  if (gives) detail::require_size("scatter", "input", input.size(), call.block_offsets.back() / sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -101,8 +92,6 @@ Event scatter(Node& node, const Group& group, std::span<const T> input, std::spa
 template <Element T>
 Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
                  const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_multiple("all_to_all", "input", input.size(), group.size());
-  detail::require_size("all_to_all", "output", output.size(), input.size());
   return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::all_to_all, input, output),
                                            options);
 }
@@ -116,8 +105,6 @@ Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::
   CollectiveCall call = detail::make_call<T>(schedule::Operation::all_to_all, input, output);
   call.block_offsets = detail::block_offsets("all_to_all", input_counts, group.size(), sizeof(T));
   call.output_offsets = detail::block_offsets("all_to_all", output_counts, group.size(), sizeof(T));
-  detail::require_size("all_to_all", "input", input.size(), call.block_offsets.back() / sizeof(T));
-  detail::require_size("all_to_all", "output", output.size(), call.output_offsets.back() / sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 

@@ -23,7 +23,6 @@ template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event reduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
-  if (group.rank_of(node.id()) == root) detail::require_size("reduce", "output", output.size(), input.size());
   CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce, input, output, op);
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
@@ -37,7 +36,6 @@ Event reduce(Node& node, const ReduceGroups& groups, std::span<const T> input, s
              const CollectiveOptions& options = CollectiveOptions()) {
   const bool gives = groups.participates(node.id());
   const bool gets = groups.receives(node.id());
-  if (gives && gets) detail::require_size("reduce", "output", output.size(), input.size());
   CollectiveCall call = detail::make_call<T>(schedule::Operation::general_reduce, gives ? input : std::span<const T>(),
                                              gets ? output : std::span<T>(), op);
   call.contributors = groups.participants();
@@ -51,7 +49,6 @@ template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event allreduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_size("allreduce", "output", output.size(), input.size());
   return CollectiveService::of(node).start(
       group, detail::make_call<T>(schedule::Operation::allreduce, input, output, op), options);
 }
@@ -99,7 +96,6 @@ template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_size("reduce_scatter", "input", input.size(), output.size() * group.size());
   return CollectiveService::of(node).start(
       group, detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op), options);
 }
@@ -112,8 +108,6 @@ Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, s
                      const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op);
   call.block_offsets = detail::block_offsets("reduce_scatter", counts, group.size(), sizeof(T));
-  detail::require_blocks("reduce_scatter", "output", call, group.rank_of(node.id()), call.output.size());
-  detail::require_size("reduce_scatter", "input", input.size(), call.block_offsets.back() / sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -122,7 +116,6 @@ template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event scan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
            const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_size("scan", "output", output.size(), input.size());
   return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::scan, input, output, op),
                                            options);
 }
@@ -140,7 +133,6 @@ template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event exscan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
-  detail::require_size("exscan", "output", output.size(), input.size());
   return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::exscan, input, output, op),
                                            options);
 }
