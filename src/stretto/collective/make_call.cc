@@ -72,9 +72,11 @@ void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::
     case Operation::general_reduce:
       if (gives_and_gets) sizes.require_output_as_input();
       break;
+    case Operation::exscan:
+      if (me != 0 || !call.output.empty()) sizes.require_output_as_input();
+      break;
     case Operation::allreduce:
-    case Operation::scan:
-    case Operation::exscan: sizes.require_output_as_input(); break;
+    case Operation::scan: sizes.require_output_as_input(); break;
     case Operation::gather: sizes.require_blocks("input", call.input, "output", call.output, is_root); break;
     case Operation::allgather: sizes.require_blocks("input", call.input, "output", call.output, true); break;
     case Operation::scatter: sizes.require_blocks("output", call.output, "input", call.input, is_root); break;

@@ -128,7 +128,8 @@ Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
   return detail::of_value(node, group, schedule::Operation::scan, value, op, options);
 }
 
-/// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was.
+/// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was,
+/// and may be empty.
 template <Element T, class Op>
   requires ReductionOperator<Op, T>
 Event exscan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
