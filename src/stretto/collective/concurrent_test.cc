@@ -24,6 +24,7 @@ using test::Compose;
 using test::input_of;
 using test::outcome;
 using test::reduced;
+using test::refusal;
 using test::values;
 
 constexpr Together all_kinds[] = {Together::as_given, Together::balanced, Together::fused,
@@ -237,16 +238,6 @@ TEST_P(ConcurrentTest, APoisonedPreconditionPoisonsWhatTravelsTogether) {
     }
     EXPECT_EQ(first, std::vector<int>(3, 1)) << "nothing comes out";
   });
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.message();
-  }
-  return "accepted";
 }
 
 TEST_P(ConcurrentTest, MisuseIsRefusedByNameAndStartsNothing) {

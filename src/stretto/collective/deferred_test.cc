@@ -15,6 +15,8 @@
 namespace stretto {
 namespace {
 
+using test::refusal;
+
 using test::outcome;
 
 class DeferredTest : public testing::TestWithParam<test::FabricKind> {
@@ -136,18 +138,6 @@ TEST_P(DeferredTest, APoisonedPreconditionPoisonsEveryMember) {
     const int total = co_await allreduce(node, all, 1, sum);
     EXPECT_EQ(total, 5);
   });
-}
-
-// What a call throws.
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.message();
-  }
-  return "accepted";
 }
 
 TEST_P(DeferredTest, MisuseIsRefusedByName) {

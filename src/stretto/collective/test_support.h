@@ -1,6 +1,9 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -116,6 +119,15 @@ inline std::vector<std::string_view> algorithms_for(const schedule::Shape& shape
     if (algorithm->supports(algorithm->with_segments(shape))) names.push_back(algorithm->name());
   }
   return names;
+}
+
+/// How `call` is refused as misuse; "accepted" if it is not.
+template <class Call>
+std::string refusal(const Call& call) {
+  const std::optional<Error> error = error_of(call);
+  if (!error) return "accepted";
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  return error->message();
 }
 
 /// Awaits `event`; "" if it triggered clean, else what its cause says.
