@@ -1,4 +1,4 @@
-"""Whole jobs: the runtime on real processes, over shared memory and over UCX.
+"""Whole jobs: the runtime on real processes, over shared memory and over networks.
 
 Called as: cluster_test.py STRETTO CLUSTER_PROBE [unittest arguments]. Nothing sleeps for a time: whoever waits, waits
 for a pipe, a process, or a state of one; ctest's time limit is the only one.
@@ -14,7 +14,14 @@ import unittest
 
 STRETTO = PROBE = ""
 FORGIVE_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # in sanitized builds: of the PMIx library, not ours
-OVER_TCP = {"UCX_TLS": "tcp"}
+NETWORKS = ("tcp", "ucx")
+
+
+def over(network, device):
+    """Settings with which a job uses TCP on that device, by our own carrier or by UCX's."""
+    if network == "tcp":
+        return {"STRETTO_NETWORK": f"tcp/{device}"}
+    return {"STRETTO_NETWORK": "ucx", "UCX_TLS": "tcp", "UCX_NET_DEVICES": device}
 
 
 def environment(**more):
@@ -246,30 +253,48 @@ class Agents(unittest.TestCase):
 class Hosts(Agents):
     """Two hosts by name, which are this one: they share no memory, as far as nodes know."""
 
-    def run_on(self, hosts, count, *arguments, options=()):
+    def run_on(self, network, hosts, count, *arguments, options=()):
         agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')
         options = ["--hosts", hosts, "--agent", agent, "--bind", "127.0.0.1", "--export", "UCX_TLS,UCX_NET_DEVICES",
                    *options]
-        return run(count, *arguments, options=options, UCX_NET_DEVICES="lo", **OVER_TCP)
+        return run(count, *arguments, options=options, **over(network, "lo"))
+
+    def each_network(self):
+        for network in NETWORKS:
+            with self.subTest(network=network):
+                yield network
 
     def test_tcp_carries_what_goes_to_another_host(self):
-        self.check_networks(self.run_on("alpha,beta", 2, "networks"), ["alpha", "beta"], "tcp/lo")
+        for network in self.each_network():
+            self.check_networks(self.run_on(network, "alpha,beta", 2, "networks"), ["alpha", "beta"], "tcp/lo")
 
     def test_memory_and_tcp_together(self):
         hosts = ["alpha"] * 3 + ["beta"] * 2
-        self.check_networks(self.run_on("alpha,beta", 5, "networks"), hosts, "tcp/lo")
+        for network in self.each_network():
+            self.check_networks(self.run_on(network, "alpha,beta", 5, "networks"), hosts, "tcp/lo")
 
     def test_a_host_for_each_node(self):
         hosts = ["a", "b", "c", "d"]
-        self.check_networks(self.run_on("a,b,c,d", 4, "networks"), hosts, "tcp/lo")
+        for network in self.each_network():
+            self.check_networks(self.run_on(network, "a,b,c,d", 4, "networks"), hosts, "tcp/lo")
 
     def test_deaths_are_seen_on_other_hosts(self):
-        for place in ("small-allreduce", "large-allreduce", "phase-barrier", "event", "remote-task"):
-            for victim in (0, 3):
-                result = self.run_on("alpha,beta", 4, "die", str(victim), place, options=["--keep-going"])
-                self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
-                survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
-                self.assertEqual(said(result), survivors, (place, result))
+        for network in self.each_network():
+            for place in ("small-allreduce", "large-allreduce", "phase-barrier", "event", "remote-task"):
+                for victim in (0, 3):
+                    result = self.run_on(network, "alpha,beta", 4, "die", str(victim), place, options=["--keep-going"])
+                    self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
+                    survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
+                    self.assertEqual(said(result), survivors, (place, result))
+
+    def test_a_network_that_is_not_there_is_named(self):
+        agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')
+        options = ["--hosts", "alpha,beta", "--agent", agent, "--bind", "127.0.0.1"]
+        for network, complaint in (("tcp/no-such-device", 'no network interface "no-such-device"'),
+                                   ("udp", 'STRETTO_NETWORK is "udp"')):
+            result = run(2, "networks", options=options, STRETTO_NETWORK=network)
+            self.assertNotEqual(result.returncode, 0, result)
+            self.assertIn(complaint, result.stderr)
 
 
 def ip(*arguments):
@@ -307,21 +332,21 @@ class Namespaces(Agents):
             while "state UP" not in ip("-n", host, "link", "show", "dev", "wire").stdout:
                 pass
 
-    def run_on_both(self, count, *arguments, options=(), **more):
+    def run_on_both(self, network, count, *arguments, options=(), **more):
         agent = self.agent('exec ip netns exec $host env STRETTO_HOST_ID=$host "$@"')
         command = ["ip", "netns", "exec", self.hosts[0], STRETTO, "run", "-n", str(count), "--hosts",
                    ",".join(self.hosts), "--agent", agent, "--bind", "10.213.7.1", "--export",
                    "UCX_TLS,UCX_NET_DEVICES", *options, PROBE, *arguments]
-        return call(command, UCX_NET_DEVICES="wire", **OVER_TCP, **more)
+        return call(command, **over(network, "wire"), **more)
 
     def test_the_wire_carries_what_goes_to_the_other_host(self):
-        for each in (1, 2):
+        for network, each in ((network, each) for network in NETWORKS for each in (1, 2)):
             hosts = [host for host in self.hosts for _ in range(each)]
-            self.check_networks(self.run_on_both(2 * each, "networks"), hosts, "tcp/wire")
+            self.check_networks(self.run_on_both(network, 2 * each, "networks"), hosts, "tcp/wire")
 
     def test_a_death_is_seen_over_the_wire(self):
-        for victim in (0, 3):
-            result = self.run_on_both(4, "die", str(victim), "large-allreduce", options=["--keep-going"])
+        for network, victim in ((network, victim) for network in NETWORKS for victim in (0, 3)):
+            result = self.run_on_both(network, 4, "die", str(victim), "large-allreduce", options=["--keep-going"])
             self.assertEqual(result.returncode, 128 + signal.SIGKILL, result)
             survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
             self.assertEqual(said(result), survivors, result)

@@ -17,6 +17,8 @@ constexpr std::string_view prefix = "STRETTO_";
 constexpr std::array settings_table{
     SettingInfo{"STRETTO_FABRIC", SettingKind::text, "local:1",
                 "what connects the nodes: local:N, sim:N,option=value,... or cluster"},
+    SettingInfo{"STRETTO_NETWORK", SettingKind::text, "tcp",
+                "what connects hosts: tcp, tcp/INTERFACE (such as tcp/eth0), or ucx; the same on all"},
     SettingInfo{"STRETTO_WORKERS", SettingKind::count, "0",
                 "worker threads of a process; 0 means as many as it may use processors"},
     SettingInfo{"STRETTO_LOG", SettingKind::log_level, "warning",

@@ -41,7 +41,7 @@ std::vector<FabricReport> fabrics() {
       {"local", "local:N", "N nodes in this process, in real time"},
       {"sim", "sim:N,latency=1.5us,bandwidth=5GB/s,seed=7,...", "N nodes in this process, in virtual time"},
       {"cluster", "cluster, set by stretto run and under PMIx",
-       std::string("processes; shared memory within a host, UCX ") + ucp_get_version_string() +
+       std::string("processes; shared memory within a host, TCP or UCX ") + ucp_get_version_string() +
            " between hosts, PMIx " + pmix_version()},
   };
 }

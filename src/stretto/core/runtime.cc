@@ -36,6 +36,9 @@ namespace {
 constexpr std::size_t most_segment_bytes_of_process = std::size_t{512} << 30U;
 
 constexpr unsigned spins_with_own_core = 20'000;
+// For what comes over a network: about as long as it takes to sleep and to be woken, many times over.
+constexpr unsigned yields_for_network = 1'000;
+constexpr double yield_seconds_for_network = 1e-3;
 
 std::vector<ExtendNode>& extension_list() {
   static std::vector<ExtendNode> list;  // filled before main
@@ -82,6 +85,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   }
   options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
+  options.network = settings.text("STRETTO_NETWORK");
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
@@ -120,6 +124,7 @@ struct Runtime::Parts {
 
   void start(const RuntimeOptions& options);
   unsigned nodes_of_this_host();
+  ThreadEngine::Options engine_options(unsigned cores);
   void look_around(const RuntimeOptions& options);
   void make_nodes();
   bool meet_at_the_end();
@@ -154,6 +159,7 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
       threads = std::make_unique<ThreadEngine>();
       fabric::ClusterOptions cluster;
       cluster.segment_bytes = options.segment_bytes;
+      cluster.network = options.network;
       cluster.tuning_digest = fnv1a_64(options.tuning.text);
       fabric = fabric::make_cluster_fabric(fabric::connect(fabric::process_environment()), cluster, threads.get());
       // The nodes of a host share its cores, unless the launcher gave each its own.
@@ -164,19 +170,31 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
   look_around(options);
   make_nodes();
   if (threads == nullptr) return;
-  ThreadEngine::Options engine_options;
-  engine_options.workers = workers;
-  // Spinning pays only where nobody else wants the core. A launcher may have bound each process to cores of its own.
-  const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  if (workers <= cores && nodes_of_this_host() * workers <= cores_of_host) {
-    engine_options.spins = spins_with_own_core;
-  }
-  threads->start(engine_options, fabric->endpoints());
+  threads->start(engine_options(cores), fabric->endpoints());
   if (options.stall_seconds <= 0) return;
   stall_watch = std::make_unique<StallWatch>(
       nodes, options.stall_seconds, [level = options.log_level](NodeId node, const std::string& sentence) {
         Logger(level, "node " + std::to_string(node)).warning("for some time now, ", sentence);
       });
+}
+
+ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores) {
+  ThreadEngine::Options engine;
+  engine.workers = workers;
+  const unsigned nodes_here = nodes_of_this_host();
+  // A launcher may have bound each process to cores of its own.
+  const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (workers > cores || nodes_here * workers > cores_of_host) return engine;
+  if (nodes_here == fabric->size()) {
+    // Spinning pays only where nobody else wants the core.
+    engine.spins = spins_with_own_core;
+  } else {
+    // The kernel's network wants the core, too, and may get it at the next tick only where a thread spins: messages
+    // then take milliseconds. A yield lets it work at once.
+    engine.yields = yields_for_network;
+    engine.yield_seconds = yield_seconds_for_network;
+  }
+  return engine;
 }
 
 unsigned Runtime::Parts::nodes_of_this_host() {

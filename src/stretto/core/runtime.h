@@ -24,6 +24,7 @@ struct RuntimeOptions {
   static RuntimeOptions from_environment();
 
   std::string fabric = "local:1";  ///< see fabric/spec.h
+  std::string network = "tcp";     ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
   std::size_t segment_bytes = std::size_t{64} << 30U;
   LogLevel log_level = LogLevel::warning;

@@ -210,12 +210,16 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
   seat.neglect.assign(seats_.size(), {});
   bool over = false;
   const unsigned spins = polled_.empty() ? 0 : options_.spins;
+  double yields_began = 0;
   for (unsigned i = 0; i < spins + options_.yields && !over; ++i) {
     over = poll_fabric(seat) || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
            stopping_.load();
     if (!over) found = take_neglected(seat);
     over |= found != nullptr;
-    if (!over && i >= spins) sched_yield();
+    if (over || i < spins) continue;
+    if (i == spins) yields_began = now();
+    if (now() - yields_began > options_.yield_seconds) break;
+    sched_yield();
   }
   searching_.fetch_sub(1, std::memory_order_seq_cst);
   return over;

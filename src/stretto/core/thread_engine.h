@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -30,6 +31,8 @@ class ThreadEngine final : public Engine {
     /// How often an idle worker polls before it yields: worth it only where it has a core to itself.
     unsigned spins = 0;
     unsigned yields = 100;
+    /// No more yields after so many seconds of them.
+    double yield_seconds = std::numeric_limits<double>::infinity();
   };
 
   ThreadEngine();

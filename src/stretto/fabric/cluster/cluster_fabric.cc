@@ -14,7 +14,7 @@
 
 #include "stretto/fabric/cluster/cluster_endpoint.h"
 #include "stretto/fabric/cluster/host/host_transport.h"
-#include "stretto/fabric/cluster/ucx/ucx_transport.h"
+#include "stretto/fabric/cluster/network/network_transport.h"
 
 namespace stretto::fabric {
 
@@ -25,7 +25,7 @@ constexpr std::string_view host_key = "cluster.host";
 constexpr std::string_view cores_key = "cluster.cores";
 constexpr std::string_view tuning_key = "cluster.tuning";
 constexpr std::string_view card_key = "cluster.card";
-constexpr std::string_view ucx_key = "cluster.ucx";
+constexpr std::string_view network_key = "cluster.network";
 
 class ClusterFabric final : public Fabric {
  public:
@@ -46,7 +46,7 @@ class ClusterFabric final : public Fabric {
   std::vector<std::string> networks_to(NodeId node) override {
     if (hosts_.at(node) == hosts_[endpoint_.self()]) return {"memory"};
     std::vector<std::string> networks;
-    context_.enter([&] { networks = ucx_->networks(node); });
+    context_.enter([&] { networks = network_->networks(node); });
     return networks;
   }
 
@@ -86,9 +86,9 @@ class ClusterFabric final : public Fabric {
     occupancy_ = fullest_host();
     host->start(near, fetch(card_key));
     endpoint_.add_transport(std::move(host), near);
-    // All nodes come to the same conclusion here: a job on one host never touches UCX.
+    // All nodes come to the same conclusion here: a job on one host never touches a network.
     if (std::any_of(hosts_.begin(), hosts_.end(), [this](const std::string& name) { return name != hosts_[0]; })) {
-      join_other_hosts(far);
+      join_other_hosts(far, options.network);
     }
   }
 
@@ -128,27 +128,27 @@ class ClusterFabric final : public Fabric {
     return fullest;
   }
 
-  void join_other_hosts(std::span<const NodeId> far) {
-    auto ucx = std::make_unique<cluster::UcxTransport>(endpoint_.self(), endpoint_.sink());
-    bootstrap_->put(ucx_key, ucx->address());
+  void join_other_hosts(std::span<const NodeId> far, std::string_view network) {
+    auto transport = std::make_unique<cluster::NetworkTransport>(endpoint_.self(), endpoint_.sink(), network);
+    bootstrap_->put(network_key, transport->address());
     bootstrap_->fence();
-    ucx->start(far, fetch(ucx_key));
-    ucx_ = ucx.get();
-    endpoint_.add_transport(std::move(ucx), far);
-    ucx_->connect_all();
+    transport->start(far, fetch(network_key));
+    network_ = transport.get();
+    endpoint_.add_transport(std::move(transport), far);
+    network_->connect_all();
     await_connections();
     // So that nothing but greetings arrives at a node that is not complete.
     bootstrap_->fence();
   }
 
   void await_connections() {
-    while (!ucx_->all_connected()) {
-      if (ucx_->progress()) continue;
+    while (!network_->all_connected()) {
+      if (network_->progress()) continue;
       if (!bootstrap_->lost_peers().empty()) return;  // the fence reports it
-      if (!ucx_->arm()) continue;
-      std::array<pollfd, 2> sleep{{{ucx_->descriptor(), POLLIN, 0}, {bootstrap_->failure_descriptor(), POLLIN, 0}}};
+      if (!network_->arm()) continue;
+      std::array<pollfd, 2> sleep{{{network_->descriptor(), POLLIN, 0}, {bootstrap_->failure_descriptor(), POLLIN, 0}}};
       poll(sleep.data(), sleep.size(), -1);
-      ucx_->disarm();
+      network_->disarm();
     }
   }
 
@@ -178,7 +178,7 @@ class ClusterFabric final : public Fabric {
   ClusterEndpoint endpoint_;
   Endpoint* only_ = &endpoint_;
   std::vector<std::string> hosts_;
-  cluster::UcxTransport* ucx_ = nullptr;  // the endpoint's; null where the job has one host
+  cluster::NetworkTransport* network_ = nullptr;  // the endpoint's; null where the job has one host
   Occupancy occupancy_;
   bool closed_ = false;
 };

@@ -1,10 +1,10 @@
-#include "stretto/fabric/cluster/ucx/handshake.h"
+#include "stretto/fabric/cluster/network/handshake.h"
 
 #include <gtest/gtest.h>
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
 constexpr Nonce nonce_of(unsigned char value) {
@@ -15,13 +15,13 @@ constexpr Nonce nonce_of(unsigned char value) {
 constexpr Nonce nonce_a = nonce_of(1);
 constexpr Nonce nonce_b = nonce_of(2);
 
-class UcxHandshake : public ::testing::Test {
+class Handshakes : public ::testing::Test {
  protected:
   Handshake a_{3, nonce_a, 8, nonce_b};
   Handshake b_{8, nonce_b, 3, nonce_a};
 };
 
-TEST_F(UcxHandshake, OneEndBegins) {
+TEST_F(Handshakes, OneEndBegins) {
   EXPECT_TRUE(b_.receive(a_.greeting()));
   EXPECT_TRUE(b_.verified());
   EXPECT_FALSE(b_.open());  // what b sent now might overtake its answer
@@ -33,7 +33,7 @@ TEST_F(UcxHandshake, OneEndBegins) {
   EXPECT_TRUE(b_.open());
 }
 
-TEST_F(UcxHandshake, BothEndsBegin) {
+TEST_F(Handshakes, BothEndsBegin) {
   const Greeting from_a = a_.greeting();
   const Greeting from_b = b_.greeting();
   EXPECT_TRUE(a_.receive(from_b));
@@ -47,7 +47,7 @@ TEST_F(UcxHandshake, BothEndsBegin) {
   EXPECT_TRUE(b_.open());
 }
 
-TEST_F(UcxHandshake, AGreetingOfAnotherKindOfSenderIsRefused) {
+TEST_F(Handshakes, AGreetingOfAnotherKindOfSenderIsRefused) {
   Greeting greeting = a_.greeting();
   greeting.node = 4;
   EXPECT_THROW((void)b_.receive(greeting), Error);
@@ -61,4 +61,4 @@ TEST_F(UcxHandshake, AGreetingOfAnotherKindOfSenderIsRefused) {
 }
 
 }  // namespace
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

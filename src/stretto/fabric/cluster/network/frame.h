@@ -11,7 +11,7 @@
 #include "stretto/fabric/fabric.h"
 #include "stretto/fabric/message.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
 /// Chosen at random by each node and published through the bootstrap: who knows it belongs to the job.
 using Nonce = std::array<std::byte, 16>;
@@ -96,4 +96,4 @@ void encode(const Frame& frame, FrameHeader& into) noexcept;
 /// that do not wrap around, and obeys the limits of fabric/message.h.
 Frame decode(ConstByteSpan header, std::uint64_t data_bytes);
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

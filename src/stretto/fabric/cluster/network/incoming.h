@@ -6,10 +6,10 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
+#include "stretto/fabric/cluster/network/frame.h"
 #include "stretto/fabric/cluster/transport.h"
-#include "stretto/fabric/cluster/ucx/frame.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
 /// The most puts of several pieces that one peer may have begun and not finished. Ours has one, or a few where the
 /// network reorders frames.
@@ -55,4 +55,4 @@ class Incoming {
   std::uint64_t next_get_ = 0;
 };
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "stretto/base/ids.h"
-#include "stretto/fabric/cluster/ucx/frame.h"
+#include "stretto/fabric/cluster/network/frame.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
 /// How the two ends of a connection make sure of each other: greetings in, greetings out, nothing else happens here.
 ///
@@ -41,4 +41,4 @@ class Handshake {
   bool told_ = false;  // a greeting that says `known` was sent
 };
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/outbox.h"
+#include "stretto/fabric/cluster/network/outbox.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
 /// A frame in memory of its own; a piece's data stays where it is.
 class Outbox::Packet final : public Sending {
@@ -27,8 +27,8 @@ class Outbox::Packet final : public Sending {
   Outbox& outbox_;
 };
 
-Outbox::Outbox(Worker& worker, TransportSink& sink, ConnectionOwner& owner)
-    : worker_(worker), sink_(sink), owner_(owner) {}
+Outbox::Outbox(Carrier& carrier, TransportSink& sink, ConnectionOwner& owner)
+    : carrier_(carrier), sink_(sink), owner_(owner) {}
 
 Outbox::~Outbox() = default;
 
@@ -47,7 +47,7 @@ void Outbox::message(MessageType type, ConstByteSpan header, ConstByteSpan paylo
   FrameHeader frame;
   encode(MessageFrame{type, header}, frame);
   // Most messages leave at once, from the caller's memory.
-  if (connection_ != nullptr && queue_.empty() && worker_.try_send(connection_, frame.span(), payload)) {
+  if (connection_ != nullptr && queue_.empty() && carrier_.try_send(connection_, frame.span(), payload)) {
     ++frames_;
     return;
   }
@@ -103,7 +103,7 @@ void Outbox::pump() {
 }
 
 void Outbox::give_frames() {
-  while (connection_ != nullptr && !queue_.empty() && at_ucx_ - pieces_at_ucx_ < max_frames_at_ucx) {
+  while (connection_ != nullptr && !queue_.empty() && under_way_ - pieces_under_way_ < max_frames_under_way) {
     std::unique_ptr<Packet> packet = std::move(queue_.front());
     queue_.pop_front();
     const ConstByteSpan data = packet->data;
@@ -114,7 +114,7 @@ void Outbox::give_frames() {
 
 void Outbox::give_pieces() {
   auto transfer = transfers_.begin();
-  while (connection_ != nullptr && pieces_at_ucx_ < max_pieces_at_ucx) {
+  while (connection_ != nullptr && pieces_under_way_ < max_pieces_under_way) {
     transfer = std::find_if(transfer, transfers_.end(), [](const Transfer& t) { return !t.all_given; });
     if (transfer == transfers_.end()) return;
     const auto current = transfer;
@@ -137,13 +137,13 @@ void Outbox::give_pieces() {
 }
 
 void Outbox::give(std::unique_ptr<Packet> packet, Connection* to, ConstByteSpan data) {
-  ++at_ucx_;
+  ++under_way_;
   if (packet->piece_of) {
-    ++pieces_at_ucx_;
-    ++(*packet->piece_of)->pieces_at_ucx;
+    ++pieces_under_way_;
+    ++(*packet->piece_of)->pieces_under_way;
   }
   try {
-    if (worker_.send(to, packet->header.span(), data, *packet)) {
+    if (carrier_.send(to, packet->header.span(), data, *packet)) {
       take_back(std::move(packet));
     } else {
       (void)packet.release();  // comes back by `sent`
@@ -157,18 +157,18 @@ void Outbox::give(std::unique_ptr<Packet> packet, Connection* to, ConstByteSpan 
 }
 
 void Outbox::take_back(std::unique_ptr<Packet> packet) {
-  --at_ucx_;
+  --under_way_;
   if (packet->piece_of) {
-    --pieces_at_ucx_;
-    --(*packet->piece_of)->pieces_at_ucx;
+    --pieces_under_way_;
+    --(*packet->piece_of)->pieces_under_way;
     finish_if_done(*packet->piece_of);
     packet->piece_of.reset();
   }
-  if (spare_.size() < max_frames_at_ucx) spare_.push_back(std::move(packet));
+  if (spare_.size() < max_frames_under_way) spare_.push_back(std::move(packet));
 }
 
 void Outbox::finish_if_done(Transfers::iterator transfer) {
-  if (!transfer->all_given || transfer->pieces_at_ucx != 0) return;
+  if (!transfer->all_given || transfer->pieces_under_way != 0) return;
   Completion* const completion = transfer->completion;
   const bool lost = transfer->dropped;
   transfers_.erase(transfer);
@@ -182,4 +182,4 @@ std::unique_ptr<Outbox::Packet> Outbox::fresh_packet() {
   return packet;
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

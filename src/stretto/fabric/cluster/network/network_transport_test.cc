@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/ucx_transport.h"
+#include "stretto/fabric/cluster/network/network_transport.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -6,20 +6,26 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "stretto/fabric/cluster/ucx/fake_node.h"
-#include "stretto/fabric/cluster/ucx/outbox.h"
+#include "stretto/fabric/cluster/network/fake_node.h"
+#include "stretto/fabric/cluster/network/outbox.h"
 
 namespace stretto::fabric::cluster {
 namespace {
 
-using namespace ucx_test;
+using namespace network_test;
 
 constexpr std::size_t mib = std::size_t{1} << 20U;
 
-TEST(UcxTransport, CarriesMessagesOfAllSizes) {
-  FakeJob job(2);
+class EachNetwork : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(NetworkTransport, EachNetwork, ::testing::ValuesIn(networks_under_test),
+                         [](const auto& test) { return carrier_of(test.param); });
+
+TEST_P(EachNetwork, CarriesMessagesOfAllSizes) {
+  FakeJob job(GetParam(), 2);
   std::vector<std::pair<std::vector<std::byte>, std::vector<std::byte>>> sent;
   for (const std::size_t header : {std::size_t{0}, std::size_t{1}, std::size_t{40}, max_header_bytes}) {
     for (const std::size_t payload :
@@ -49,8 +55,8 @@ TEST(UcxTransport, CarriesMessagesOfAllSizes) {
   EXPECT_TRUE(job[1].losses.empty());
 }
 
-TEST(UcxTransport, SaysThatTcpCarriedIt) {
-  FakeJob job(2);
+TEST_P(EachNetwork, SaysThatTcpCarriedIt) {
+  FakeJob job(GetParam(), 2);
   EXPECT_TRUE(job[0].transport->networks(1).empty());
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
@@ -58,9 +64,9 @@ TEST(UcxTransport, SaysThatTcpCarriedIt) {
   EXPECT_EQ(job[1].transport->networks(0), std::vector<std::string>{"tcp/lo"});
 }
 
-TEST(UcxTransport, TenThousandMessagesEachWayArriveExactlyOnce) {
+TEST_P(EachNetwork, TenThousandMessagesEachWayArriveExactlyOnce) {
   constexpr std::size_t count = 10000;
-  FakeJob job(3);
+  FakeJob job(GetParam(), 3);
   // seen[to][from][number]
   std::vector<std::vector<std::vector<int>>> seen(3, std::vector<std::vector<int>>(3, std::vector<int>(count)));
   std::size_t arrived = 0;
@@ -87,11 +93,11 @@ TEST(UcxTransport, TenThousandMessagesEachWayArriveExactlyOnce) {
   }
 }
 
-class UcxTransfer : public ::testing::TestWithParam<std::size_t> {};
+class NetworkTransfer : public ::testing::TestWithParam<std::tuple<const char*, std::size_t>> {};
 
-TEST_P(UcxTransfer, PutLandsAndNotifies) {
-  const std::size_t bytes = GetParam();
-  FakeJob job(2, 8 * mib + 100);
+TEST_P(NetworkTransfer, PutLandsAndNotifies) {
+  const auto [network, bytes] = GetParam();
+  FakeJob job(network, 2, 8 * mib + 100);
   std::vector<std::byte> source = pattern(bytes, 3);
   CountedCompletion done;
   job[0].transport->put(1, 37, source, 0xfeedfacecafeU, &done);
@@ -108,9 +114,9 @@ TEST_P(UcxTransfer, PutLandsAndNotifies) {
   EXPECT_EQ(job[1].segment[37 + bytes], std::byte{0});
 }
 
-TEST_P(UcxTransfer, GetFills) {
-  const std::size_t bytes = GetParam();
-  FakeJob job(2, 8 * mib + 100);
+TEST_P(NetworkTransfer, GetFills) {
+  const auto [network, bytes] = GetParam();
+  FakeJob job(network, 2, 8 * mib + 100);
   job[1].segment = pattern(job[1].segment.size(), 5);
   std::vector<std::byte> destination(bytes + 2);
   CountedCompletion done;
@@ -122,14 +128,17 @@ TEST_P(UcxTransfer, GetFills) {
   EXPECT_EQ(destination.back(), std::byte{0});
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, UcxTransfer,
-                         ::testing::Values(0, 1, 8, 4096, 8192, ucx::piece_bytes - 1, ucx::piece_bytes,
-                                           ucx::piece_bytes + 1, 1000000, 8 * mib));
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, NetworkTransfer,
+    ::testing::Combine(::testing::ValuesIn(networks_under_test),
+                       ::testing::Values(0, 1, 8, 4096, 8192, network::piece_bytes - 1, network::piece_bytes,
+                                         network::piece_bytes + 1, 1000000, 8 * mib)),
+    [](const auto& test) { return carrier_of(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param)); });
 
-TEST(UcxTransport, ManyTransfersAndMessagesAtOnceAllComplete) {
+TEST_P(EachNetwork, ManyTransfersAndMessagesAtOnceAllComplete) {
   constexpr std::size_t count = 200;
   constexpr std::size_t bytes = 100000;
-  FakeJob job(2, count * bytes);
+  FakeJob job(GetParam(), 2, count * bytes);
   const std::vector<std::byte> source = pattern(count * bytes, 1);
   job[1].segment = source;
   std::vector<std::byte> fetched(count * bytes);
@@ -156,8 +165,8 @@ TEST(UcxTransport, ManyTransfersAndMessagesAtOnceAllComplete) {
   }
 }
 
-TEST(UcxTransport, ConnectsToAllPeersButTheLost) {
-  FakeJob job(4);
+TEST_P(EachNetwork, ConnectsToAllPeersButTheLost) {
+  FakeJob job(GetParam(), 4);
   job[1].transport->disconnect(3);
   job[3].transport->disconnect(1);
   for (NodeId id = 0; id < 4; ++id) job[id].transport->connect_all();
@@ -172,9 +181,9 @@ TEST(UcxTransport, ConnectsToAllPeersButTheLost) {
   EXPECT_TRUE(job[0].losses.empty());
 }
 
-TEST(UcxTransport, BothEndsMayConnectAtOnce) {
+TEST_P(EachNetwork, BothEndsMayConnectAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    FakeJob job(3);
+    FakeJob job(GetParam(), 3);
     for (NodeId from = 0; from < 3; ++from) {
       for (NodeId to = 0; to < 3; ++to) {
         if (from != to) job[from].send(to, {}, {});
@@ -190,8 +199,8 @@ TEST(UcxTransport, BothEndsMayConnectAtOnce) {
   }
 }
 
-TEST(UcxTransport, AHandlerMaySendFromInside) {
-  FakeJob job(2);
+TEST_P(EachNetwork, AHandlerMaySendFromInside) {
+  FakeJob job(GetParam(), 2);
   int returned = 0;
   job[1].on_receive = [&](const Message& message) {
     job[1].transport->send(message.from, MessageType::test_reply, message.header, message.payload);
@@ -206,9 +215,9 @@ TEST(UcxTransport, AHandlerMaySendFromInside) {
 
 // Bad ranges, and the end of a connection.
 
-TEST(UcxTransport, APutOutsideOfTheSegmentCostsTheConnection) {
-  FakeJob job(2, 1000);
-  const std::vector<std::byte> source(2 * ucx::piece_bytes);
+TEST_P(EachNetwork, APutOutsideOfTheSegmentCostsTheConnection) {
+  FakeJob job(GetParam(), 2, 1000);
+  const std::vector<std::byte> source(2 * network::piece_bytes);
   CountedCompletion done;
   job[0].transport->put(1, 990, source, 1, &done);
   ASSERT_TRUE(job.drive([&] { return job[0].lost(1) && done.fired > 0; }));
@@ -218,9 +227,9 @@ TEST(UcxTransport, APutOutsideOfTheSegmentCostsTheConnection) {
   EXPECT_EQ(job[0].losses[0].second.code(), ErrorCode::peer_lost);
 }
 
-TEST(UcxTransport, AGetOutsideOfTheSegmentCostsTheConnection) {
+TEST_P(EachNetwork, AGetOutsideOfTheSegmentCostsTheConnection) {
   for (const Offset source : {Offset{999}, Offset{1001}, ~Offset{0} - 1}) {
-    FakeJob job(2, 1000);
+    FakeJob job(GetParam(), 2, 1000);
     std::vector<std::byte> destination(2);
     if (source == 1001) destination.clear();
     CountedCompletion done;
@@ -234,8 +243,8 @@ TEST(UcxTransport, AGetOutsideOfTheSegmentCostsTheConnection) {
   }
 }
 
-TEST(UcxTransport, DisconnectingFiresAllCompletionsOnceAndIsSeenByThePeer) {
-  FakeJob job(2, 8 * mib);
+TEST_P(EachNetwork, DisconnectingFiresAllCompletionsOnceAndIsSeenByThePeer) {
+  FakeJob job(GetParam(), 2, 8 * mib);
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
 
@@ -271,8 +280,8 @@ TEST(UcxTransport, DisconnectingFiresAllCompletionsOnceAndIsSeenByThePeer) {
   EXPECT_EQ(std::pair(late.fired, late.lost), std::pair(1, true));
 }
 
-TEST(UcxTransport, ADisconnectFromInsideOfAHandlerEndsWhatItSent) {
-  FakeJob job(2);
+TEST_P(EachNetwork, ADisconnectFromInsideOfAHandlerEndsWhatItSent) {
+  FakeJob job(GetParam(), 2);
   int handled = 0;
   job[1].on_receive = [&](const Message& message) {
     ++handled;
@@ -283,8 +292,8 @@ TEST(UcxTransport, ADisconnectFromInsideOfAHandlerEndsWhatItSent) {
   EXPECT_EQ(handled, 1);
 }
 
-TEST(UcxTransport, WhoWasLostBeforeItConnectedIsRefused) {
-  FakeJob job(2);
+TEST_P(EachNetwork, WhoWasLostBeforeItConnectedIsRefused) {
+  FakeJob job(GetParam(), 2);
   job[1].transport->disconnect(0);
   CountedCompletion done;
   job[0].transport->get(1, 0, {}, &done);
@@ -294,8 +303,8 @@ TEST(UcxTransport, WhoWasLostBeforeItConnectedIsRefused) {
   EXPECT_EQ(job[1].transport->strangers(), 1U);
 }
 
-TEST(UcxTransport, APeerThatEndsWithoutAGoodbyeIsLost) {
-  FakeJob job(2);
+TEST_P(EachNetwork, APeerThatEndsWithoutAGoodbyeIsLost) {
+  FakeJob job(GetParam(), 2);
   job[1].send(0, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[0].received.size() == 1; }));
   job[1].send(0, {}, pattern(16000, 1));
@@ -304,8 +313,8 @@ TEST(UcxTransport, APeerThatEndsWithoutAGoodbyeIsLost) {
   EXPECT_TRUE(job[0].departures.empty());
 }
 
-TEST(UcxTransport, AnAddressThatCannotBeHadCostsThatPeerOnly) {
-  FakeJob job(3);
+TEST_P(EachNetwork, AnAddressThatCannotBeHadCostsThatPeerOnly) {
+  FakeJob job(GetParam(), 3);
   job.addresses[1] = {std::byte{1}, std::byte{2}};
   CountedCompletion done;
   job[0].transport->put(1, 0, {}, 0, &done);
@@ -318,8 +327,8 @@ TEST(UcxTransport, AnAddressThatCannotBeHadCostsThatPeerOnly) {
 
 // Leaving.
 
-TEST(UcxTransport, LeavingIsSeenAsSuchAfterAllThatWasSent) {
-  FakeJob job(3, 8 * mib);
+TEST_P(EachNetwork, LeavingIsSeenAsSuchAfterAllThatWasSent) {
+  FakeJob job(GetParam(), 3, 8 * mib);
   const std::vector<std::byte> source = pattern(8 * mib, 8);
   job[0].send(1, {}, pattern(16000, 1));
   job[0].transport->put(1, 0, source, 77, nullptr);
@@ -340,8 +349,8 @@ TEST(UcxTransport, LeavingIsSeenAsSuchAfterAllThatWasSent) {
   EXPECT_TRUE(job[2].losses.empty());
 }
 
-TEST(UcxTransport, AllMayLeaveAtOnce) {
-  FakeJob job(3);
+TEST_P(EachNetwork, AllMayLeaveAtOnce) {
+  FakeJob job(GetParam(), 3);
   for (NodeId from = 0; from < 3; ++from) job[from].send((from + 1) % 3, {}, {});
   ASSERT_TRUE(job.drive(
       [&] { return job[0].received.size() == 1 && job[1].received.size() == 1 && job[2].received.size() == 1; }));
@@ -351,8 +360,8 @@ TEST(UcxTransport, AllMayLeaveAtOnce) {
   for (NodeId id = 0; id < 3; ++id) EXPECT_TRUE(job[id].losses.empty());
 }
 
-TEST(UcxTransport, WhatIsOutstandingTowardsOneWhoLeavesIsLostNotForgotten) {
-  FakeJob job(2, 100);
+TEST_P(EachNetwork, WhatIsOutstandingTowardsOneWhoLeavesIsLostNotForgotten) {
+  FakeJob job(GetParam(), 2, 100);
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
   job[0].transport->leave();
@@ -364,8 +373,8 @@ TEST(UcxTransport, WhatIsOutstandingTowardsOneWhoLeavesIsLostNotForgotten) {
   EXPECT_EQ(job[1].departures, std::vector<NodeId>{0});
 }
 
-TEST(UcxTransport, WhoNeverUsedAConnectionLeavesAtOnce) {
-  FakeJob job(2);
+TEST_P(EachNetwork, WhoNeverUsedAConnectionLeavesAtOnce) {
+  FakeJob job(GetParam(), 2);
   EXPECT_TRUE(job[0].transport->flushed());
   job[0].transport->leave();
   EXPECT_TRUE(job[0].transport->left());
@@ -378,9 +387,9 @@ bool readable(const FakeNode& node, int timeout_ms) {
   return poll(&entry, 1, timeout_ms) == 1;
 }
 
-TEST(UcxTransport, TheDescriptorWakesASleeper) {
+TEST_P(EachNetwork, TheDescriptorWakesASleeper) {
   constexpr int long_enough = 60000;  // never waited for
-  FakeJob job(2);
+  FakeJob job(GetParam(), 2);
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
   for (std::size_t round = 2; round < 12; ++round) {
@@ -401,8 +410,8 @@ TEST(UcxTransport, TheDescriptorWakesASleeper) {
   ASSERT_TRUE(job.drive([&] { return job[1].lost(0); }));
 }
 
-TEST(UcxTransport, ADisconnectIsFinishedBeforeOneSleeps) {
-  FakeJob job(2);
+TEST_P(EachNetwork, ADisconnectIsFinishedBeforeOneSleeps) {
+  FakeJob job(GetParam(), 2);
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
   job[0].transport->disconnect(1);

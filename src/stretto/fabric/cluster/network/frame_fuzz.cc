@@ -5,11 +5,11 @@
 #include <cstdlib>
 
 #include "stretto/base/error.h"
-#include "stretto/fabric/cluster/ucx/frame.h"
+#include "stretto/fabric/cluster/network/frame.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace stretto;
-  using namespace stretto::fabric::cluster::ucx;
+  using namespace stretto::fabric::cluster::network;
   if (size < 2) return 0;
   // The first two bytes choose how much data comes with the frame.
   const std::uint64_t data_bytes =

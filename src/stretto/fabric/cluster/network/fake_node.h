@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -14,13 +15,19 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/error.h"
+#include "stretto/fabric/cluster/network/network_transport.h"
 #include "stretto/fabric/cluster/transport.h"
-#include "stretto/fabric/cluster/ucx/ucx_transport.h"
 
 // For tests and benchmarks only.
-namespace stretto::fabric::cluster::ucx_test {
+namespace stretto::fabric::cluster::network_test {
 
-/// Tests of the transport speak TCP on the loopback, whatever the machine has. Before the first transport.
+/// All carriers: a test of the transport is one of each. They speak TCP on the loopback, whatever the machine has.
+inline constexpr std::array networks_under_test = {"tcp/lo", "ucx"};
+
+/// For test names.
+inline std::string carrier_of(const std::string& network) { return network.substr(0, 3); }
+
+/// Before the first transport.
 inline void use_tcp_loopback() {
   setenv("UCX_TLS", "tcp", 1);
   setenv("UCX_NET_DEVICES", "lo", 1);
@@ -37,7 +44,7 @@ struct CountedCompletion final : Completion {
   bool lost = false;
 };
 
-/// What an endpoint is to its UCX transport, with all that it was told laid open.
+/// What an endpoint is to its network transport, with all that it was told laid open.
 struct FakeNode final : TransportSink {
   struct Received {
     NodeId from;
@@ -46,8 +53,8 @@ struct FakeNode final : TransportSink {
     std::vector<std::byte> payload;
   };
 
-  explicit FakeNode(NodeId self, std::size_t segment_bytes = 0)
-      : id(self), segment(segment_bytes), transport(std::make_unique<UcxTransport>(self, *this)) {}
+  FakeNode(const std::string& network, NodeId self, std::size_t segment_bytes = 0)
+      : id(self), segment(segment_bytes), transport(std::make_unique<NetworkTransport>(self, *this, network)) {}
 
   void on_message(const Message& message) override {
     if (on_receive) {
@@ -99,15 +106,15 @@ struct FakeNode final : TransportSink {
   std::vector<std::pair<NodeId, Error>> losses;
   std::vector<NodeId> departures;
   std::deque<std::pair<Completion*, bool>> completions;
-  std::unique_ptr<UcxTransport> transport;
+  std::unique_ptr<NetworkTransport> transport;
 };
 
 /// Some nodes in one process, driven in turns by the test's thread.
 class FakeJob {
  public:
-  explicit FakeJob(NodeId size, std::size_t segment_bytes = 0) {
+  FakeJob(const std::string& network, NodeId size, std::size_t segment_bytes = 0) {
     use_tcp_loopback();
-    for (NodeId id = 0; id < size; ++id) nodes_.push_back(std::make_unique<FakeNode>(id, segment_bytes));
+    for (NodeId id = 0; id < size; ++id) nodes_.push_back(std::make_unique<FakeNode>(network, id, segment_bytes));
     for (const auto& node : nodes_) addresses.push_back(node->transport->address());
     for (const auto& node : nodes_) {
       std::vector<NodeId> peers;
@@ -150,4 +157,4 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
   return result;
 }
 
-}  // namespace stretto::fabric::cluster::ucx_test
+}  // namespace stretto::fabric::cluster::network_test

@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/incoming.h"
+#include "stretto/fabric/cluster/network/incoming.h"
 
 #include <cstring>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
 void copy(ConstByteSpan from, ByteSpan to) noexcept {
@@ -74,4 +74,4 @@ void Incoming::abandon() {
   gets_.clear();
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/worker.h"
+#include "stretto/fabric/cluster/ucx/ucx_carrier.h"
 
 #include <ucp/api/ucp.h>
 
@@ -8,9 +8,9 @@
 #include <span>
 
 #include "stretto/base/error.h"
-#include "stretto/fabric/cluster/ucx/frame.h"
+#include "stretto/fabric/cluster/network/frame.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
 constexpr unsigned frame_id = 0;  // the only kind of active message that UCX is told of
@@ -35,6 +35,7 @@ constexpr Default tcp_defaults[] = {
     {"UCX_TCP_CONN_NB", "CONN_NB", "y"},                    // connecting must not block the baton
     {"UCX_TCP_MAX_CONN_RETRIES", "MAX_CONN_RETRIES", "4"},  // each takes the kernel two minutes if nobody answers
     {"UCX_TCP_KEEPCNT", "KEEPCNT", "3"},                    // a vanished host is seen after 10 s and 3 probes
+    {"UCX_TCP_SNDBUF", "SNDBUF", "64K"},                    // as for our own TCP (tcp/socket.cc)
 };
 
 /// Whether the user left TCP among the networks: elsewhere UCX complains about settings of TCP.
@@ -54,6 +55,10 @@ ucs_status_t apply(ucp_config_t* config, std::span<const Default> settings) {
   }
   return UCS_OK;
 }
+
+// A connection is UCX's endpoint, under another name.
+Connection* connection_of(ucp_ep_h endpoint) noexcept { return reinterpret_cast<Connection*>(endpoint); }
+ucp_ep_h endpoint_of(Connection* connection) noexcept { return reinterpret_cast<ucp_ep_h>(connection); }
 
 [[noreturn]] void fail(ErrorCode code, const std::string& what, ucs_status_t status) {
   throw Error(code, "UCX can't " + what + ": " + ucs_status_string(status));
@@ -99,7 +104,7 @@ std::vector<std::string> parse_networks(std::string_view printed) {
   return networks;
 }
 
-struct Worker::Ucp {
+struct UcxCarrier::Ucp {
   explicit Ucp(FrameSink& frames) : sink(frames), context(make_context()) {}
   ~Ucp() {
     if (worker != nullptr) ucp_worker_destroy(worker);
@@ -111,7 +116,8 @@ struct Worker::Ucp {
   static ucs_status_t on_frame(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                                const ucp_am_recv_param_t* param) noexcept {
     FrameSink& sink = static_cast<Ucp*>(self)->sink;
-    ucp_ep_h const from = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0 ? param->reply_ep : nullptr;
+    ucp_ep_h const reply = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0 ? param->reply_ep : nullptr;
+    Connection* const from = connection_of(reply);
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
       sink.on_no_frame(from, "it comes by rendezvous");
       return UCS_ERR_REJECTED;
@@ -135,7 +141,7 @@ struct Worker::Ucp {
   ucp_worker_h worker = nullptr;
 };
 
-Worker::Worker(FrameSink& sink) : ucp_(std::make_unique<Ucp>(sink)) {
+UcxCarrier::UcxCarrier(FrameSink& sink) : ucp_(std::make_unique<Ucp>(sink)) {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // the baton wanders between threads
@@ -160,11 +166,11 @@ Worker::Worker(FrameSink& sink) : ucp_(std::make_unique<Ucp>(sink)) {
   if (status != UCS_OK) fail(ErrorCode::io, "prepare its worker", status);
 }
 
-Worker::~Worker() {
+UcxCarrier::~UcxCarrier() {
   if (flushing_ != nullptr) ucp_request_free(flushing_);
 }
 
-std::vector<std::byte> Worker::address() const {
+std::vector<std::byte> UcxCarrier::address() const {
   ucp_address_t* address = nullptr;
   std::size_t bytes = 0;
   const ucs_status_t status = ucp_worker_get_address(ucp_->worker, &address, &bytes);
@@ -175,7 +181,7 @@ std::vector<std::byte> Worker::address() const {
   return copy;
 }
 
-Connection* Worker::connect(ConstByteSpan address, ConnectionOwner& owner) {
+Connection* UcxCarrier::connect(ConstByteSpan address, ConnectionOwner& owner) {
   ucp_ep_params_t params{};
   params.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -183,51 +189,53 @@ Connection* Worker::connect(ConstByteSpan address, ConnectionOwner& owner) {
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = Ucp::on_failed;
   params.err_handler.arg = &owner;
-  ucp_ep_h connection = nullptr;
-  const ucs_status_t status = ucp_ep_create(ucp_->worker, &params, &connection);
+  ucp_ep_h endpoint = nullptr;
+  const ucs_status_t status = ucp_ep_create(ucp_->worker, &params, &endpoint);
   if (status != UCS_OK) fail(ErrorCode::peer_lost, "connect", status);
-  return connection;
+  return connection_of(endpoint);
 }
 
-void Worker::close(Connection* connection) {
+void UcxCarrier::close(Connection* connection) {
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  void* const request = ucp_ep_close_nbx(connection, &params);
+  void* const request = ucp_ep_close_nbx(endpoint_of(connection), &params);
   if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
   restless_ = true;
 }
 
-bool Worker::try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) {
+bool UcxCarrier::try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) {
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
   params.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
-  return ucp_am_send_nbx(to, frame_id, header.data(), header.size(), data.data(), data.size(), &params) == nullptr;
+  return ucp_am_send_nbx(endpoint_of(to), frame_id, header.data(), header.size(), data.data(), data.size(), &params) ==
+         nullptr;
 }
 
-bool Worker::send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) {
+bool UcxCarrier::send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) {
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
   params.cb.send = Ucp::on_sent;
   params.user_data = &sending;
-  void* const request = ucp_am_send_nbx(to, frame_id, header.data(), header.size(), data.data(), data.size(), &params);
+  void* const request =
+      ucp_am_send_nbx(endpoint_of(to), frame_id, header.data(), header.size(), data.data(), data.size(), &params);
   if (UCS_PTR_IS_ERR(request)) fail(ErrorCode::peer_lost, "send", UCS_PTR_STATUS(request));
   return request == nullptr;
 }
 
-bool Worker::progress() {
+bool UcxCarrier::progress() {
   const bool moved = ucp_worker_progress(ucp_->worker) != 0;
   restless_ = restless_ && moved;
   return moved;
 }
 
-bool Worker::arm() {
+bool UcxCarrier::arm() {
   // UCX's own clearing up after a close, and its flushes, are driven by `progress` and wake nobody.
   return !restless_ && flushing_ == nullptr && ucp_worker_arm(ucp_->worker) == UCS_OK;
 }
 
-bool Worker::flush() {
+bool UcxCarrier::flush() {
   if (flushing_ != nullptr) {
     if (ucp_request_check_status(flushing_) == UCS_INPROGRESS) return false;
     ucp_request_free(flushing_);
@@ -240,16 +248,16 @@ bool Worker::flush() {
   return flushing_ == nullptr;
 }
 
-std::vector<std::string> Worker::networks(Connection* connection) const {
+std::vector<std::string> UcxCarrier::networks(Connection* connection) const {
   char* text = nullptr;
   std::size_t bytes = 0;
   std::FILE* const stream = open_memstream(&text, &bytes);
   if (stream == nullptr) throw Error(ErrorCode::out_of_resources, "no memory to ask UCX for its networks");
-  ucp_ep_print_info(connection, stream);
+  ucp_ep_print_info(endpoint_of(connection), stream);
   std::fclose(stream);
   std::vector<std::string> result = parse_networks({text, bytes});
   std::free(text);
   return result;
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

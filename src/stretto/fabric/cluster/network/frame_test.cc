@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/frame.h"
+#include "stretto/fabric/cluster/network/frame.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 
 #include "stretto/base/error.h"
 #include "stretto/base/random.h"
-#include "stretto/fabric/cluster/ucx/address.h"
+#include "stretto/fabric/cluster/network/address.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
 constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
@@ -75,14 +75,14 @@ void expect_bad(ConstByteSpan header, std::uint64_t data_bytes, const std::strin
   }
 }
 
-TEST(UcxFrame, WhatIsEncodedIsDecoded) {
+TEST(Frames, WhatIsEncodedIsDecoded) {
   for (const Sample& sample : samples()) {
     const std::vector<std::byte> bytes = bytes_of_frame(sample.frame);
     expect_equal(decode(bytes, sample.data_bytes), sample.frame);
   }
 }
 
-TEST(UcxFrame, TruncatedAndPaddedFramesAreRefused) {
+TEST(Frames, TruncatedAndPaddedFramesAreRefused) {
   for (const Sample& sample : samples()) {
     const std::vector<std::byte> bytes = bytes_of_frame(sample.frame);
     const bool is_message = std::holds_alternative<MessageFrame>(sample.frame);
@@ -98,7 +98,7 @@ TEST(UcxFrame, TruncatedAndPaddedFramesAreRefused) {
   }
 }
 
-TEST(UcxFrame, AnOversizedMessageIsRefused) {
+TEST(Frames, AnOversizedMessageIsRefused) {
   std::vector<std::byte> header = bytes_of_frame(MessageFrame{MessageType::test, some_header});
   expect_bad(header, max_message_bytes - 2, "a payload of 16382 bytes");
   expect_bad(header, huge, "a payload of");
@@ -108,7 +108,7 @@ TEST(UcxFrame, AnOversizedMessageIsRefused) {
   expect_bad(header, 0, "a header of 257 bytes");
 }
 
-TEST(UcxFrame, ImpossibleRangesAreRefused) {
+TEST(Frames, ImpossibleRangesAreRefused) {
   expect_bad(bytes_of_frame(PutPiece{1, huge - 100, 101, 0, 5}), 10, "wraps around");
   expect_bad(bytes_of_frame(PutPiece{1, 0, 100, 91, 5}), 10, "leaves its put's range");
   expect_bad(bytes_of_frame(PutPiece{1, 0, 100, huge, 5}), 10, "leaves its put's range");
@@ -122,7 +122,7 @@ TEST(UcxFrame, ImpossibleRangesAreRefused) {
   expect_bad(bytes_of_frame(Goodbye{1}), 1, "comes with data");
 }
 
-TEST(UcxFrame, UnknownKindsTypesAndVersionsAreRefused) {
+TEST(Frames, UnknownKindsTypesAndVersionsAreRefused) {
   std::vector<std::byte> bytes = bytes_of_frame(MessageFrame{MessageType::test, {}});
   const auto with = [&](std::size_t at, unsigned value) {
     std::vector<std::byte> changed = bytes;
@@ -143,7 +143,7 @@ TEST(UcxFrame, UnknownKindsTypesAndVersionsAreRefused) {
 
 // Whatever one changes, the result is an error or a frame that says just this: nothing is read past the end, and no
 // byte is ignored.
-TEST(UcxFrame, MutationsAreRefusedOrMeanWhatTheySay) {
+TEST(Frames, MutationsAreRefusedOrMeanWhatTheySay) {
   Random random(11);
   for (const Sample& sample : samples()) {
     const std::vector<std::byte> original = bytes_of_frame(sample.frame);
@@ -165,13 +165,13 @@ TEST(UcxFrame, MutationsAreRefusedOrMeanWhatTheySay) {
   }
 }
 
-TEST(UcxAddress, WhatIsEncodedIsDecodedAndTheRestIsRefused) {
-  const std::vector<std::byte> worker(100, std::byte{42});
-  const std::vector<std::byte> bytes = encode_address({nonce_of(9), worker});
+TEST(NetworkAddress, WhatIsEncodedIsDecodedAndTheRestIsRefused) {
+  const std::vector<std::byte> carrier(100, std::byte{42});
+  const std::vector<std::byte> bytes = encode_address({nonce_of(9), carrier});
   const Address address = decode_address(bytes);
   EXPECT_EQ(address.nonce, nonce_of(9));
-  EXPECT_EQ(address.worker, worker);
-  for (std::size_t size = 0; size <= bytes.size() - worker.size(); ++size) {
+  EXPECT_EQ(address.carrier, carrier);
+  for (std::size_t size = 0; size <= bytes.size() - carrier.size(); ++size) {
     EXPECT_THROW((void)decode_address(ConstByteSpan(bytes).first(size)), Error) << size;
   }
   std::vector<std::byte> other = bytes;
@@ -179,7 +179,7 @@ TEST(UcxAddress, WhatIsEncodedIsDecodedAndTheRestIsRefused) {
   EXPECT_THROW((void)decode_address(other), Error);
 }
 
-TEST(UcxAddress, NoncesDiffer) { EXPECT_NE(random_nonce(), random_nonce()); }
+TEST(NetworkAddress, NoncesDiffer) { EXPECT_NE(random_nonce(), random_nonce()); }
 
 }  // namespace
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

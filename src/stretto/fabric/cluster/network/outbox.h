@@ -7,29 +7,29 @@
 #include <memory>
 #include <vector>
 
+#include "stretto/fabric/cluster/network/carrier.h"
+#include "stretto/fabric/cluster/network/frame.h"
 #include "stretto/fabric/cluster/transport.h"
-#include "stretto/fabric/cluster/ucx/frame.h"
-#include "stretto/fabric/cluster/ucx/worker.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
-/// How many bytes of a put or get one frame carries: just under the 64 KiB that UCX's TCP sends and receives as one.
-/// Measured with bare UCX on a loopback: frames of this size 5 to 7 GB/s, UCX's rendezvous of 8 MiB 4 to 5, frames of 8
-/// MiB 3. Small frames may overtake between two pieces.
+/// How many bytes of a put or get one frame carries: just under the 64 KiB that UCX's TCP sends and receives as one
+/// (measured with bare UCX on a loopback: 5 to 7 GB/s, frames of 8 MiB 3). Small frames may overtake between two
+/// pieces.
 inline constexpr std::size_t piece_bytes = std::size_t{60} * 1024;
-/// How many frames of one peer UCX may hold: small ones, and pieces. What is more waits here.
-inline constexpr std::size_t max_frames_at_ucx = 64;
-inline constexpr std::size_t max_pieces_at_ucx = 4;
+/// How many frames of one peer the carrier may hold: small ones, and pieces. What is more waits here.
+inline constexpr std::size_t max_frames_under_way = 64;
+inline constexpr std::size_t max_pieces_under_way = 4;
 
-/// All that goes to one peer: what UCX can't take yet, and what it holds.
+/// All that goes to one peer: what the carrier can't take yet, and what it holds.
 ///
-/// Owned by the transport's record of that peer, which lives until UCX holds nothing more. Under the node's baton.
-/// Small frames (messages, requests) leave in order of their calls, before pieces of puts and answers, which leave in
-/// order, too: neither class waits for the other.
+/// Owned by the transport's record of that peer, which lives until the carrier holds nothing more. Under the node's
+/// baton. Small frames (messages, requests) leave in order of their calls, before pieces of puts and answers, which
+/// leave in order, too: neither class waits for the other.
 class Outbox {
  public:
-  /// `owner` hears when UCX refuses a frame.
-  Outbox(Worker& worker, TransportSink& sink, ConnectionOwner& owner);
+  /// `owner` hears when the carrier refuses a frame.
+  Outbox(Carrier& carrier, TransportSink& sink, ConnectionOwner& owner);
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
@@ -46,15 +46,15 @@ class Outbox {
   /// The answer to a peer's get, sent from where it is.
   void answer(std::uint64_t get, ConstByteSpan source);
 
-  /// Forgets all that is queued. Completions of puts fire with `lost`, at the latest when UCX has let go of their
-  /// sources.
+  /// Forgets all that is queued. Completions of puts fire with `lost`, at the latest when the carrier has let go of
+  /// their sources.
   void drop();
   /// The same, but nobody hears of it.
   void abandon();
 
-  /// Whether nothing is queued and UCX holds nothing.
-  bool idle() const noexcept { return queue_.empty() && transfers_.empty() && at_ucx_ == 0; }
-  /// Messages, requests and pieces that were given to UCX.
+  /// Whether nothing is queued and the carrier holds nothing.
+  bool idle() const noexcept { return queue_.empty() && transfers_.empty() && under_way_ == 0; }
+  /// Messages, requests and pieces that were given to the carrier.
   std::uint64_t frames() const noexcept { return frames_; }
 
  private:
@@ -66,7 +66,7 @@ class Outbox {
     PutPiece next;  // an answer uses `id` and `at` only
     ConstByteSpan source;
     Completion* completion;
-    std::size_t pieces_at_ucx = 0;
+    std::size_t pieces_under_way = 0;
     bool all_given = false;
     bool dropped = false;
   };
@@ -82,7 +82,7 @@ class Outbox {
   void finish_if_done(Transfers::iterator transfer);
   std::unique_ptr<Packet> fresh_packet();
 
-  Worker& worker_;
+  Carrier& carrier_;
   TransportSink& sink_;
   ConnectionOwner& owner_;
   Connection* connection_ = nullptr;  // once open, until dropped
@@ -91,8 +91,8 @@ class Outbox {
   std::vector<std::unique_ptr<Packet>> spare_;
   std::uint64_t next_put_ = 0;
   std::uint64_t frames_ = 0;
-  std::size_t at_ucx_ = 0;  // packets, pieces among them
-  std::size_t pieces_at_ucx_ = 0;
+  std::size_t under_way_ = 0;  // packets, pieces among them
+  std::size_t pieces_under_way_ = 0;
 };
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,14 +1,14 @@
-#include "stretto/fabric/cluster/ucx/ucx_transport.h"
+#include "stretto/fabric/cluster/network/network_transport.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "stretto/fabric/cluster/ucx/address.h"
-#include "stretto/fabric/cluster/ucx/handshake.h"
-#include "stretto/fabric/cluster/ucx/incoming.h"
-#include "stretto/fabric/cluster/ucx/outbox.h"
+#include "stretto/fabric/cluster/network/address.h"
+#include "stretto/fabric/cluster/network/handshake.h"
+#include "stretto/fabric/cluster/network/incoming.h"
+#include "stretto/fabric/cluster/network/outbox.h"
 
 namespace stretto::fabric::cluster {
 namespace {
@@ -23,21 +23,21 @@ enum class PeerState : std::uint8_t {
 }  // namespace
 
 /// All about one peer. Lives as long as the transport.
-struct UcxTransport::Peer final : ucx::ConnectionOwner {
-  Peer(UcxTransport& transport, NodeId node)
-      : owner(transport), id(node), out(transport.worker_, transport.sink_, *this), in(node, transport.sink_) {}
+struct NetworkTransport::Peer final : network::ConnectionOwner {
+  Peer(NetworkTransport& transport, NodeId node)
+      : owner(transport), id(node), out(*transport.carrier_, transport.sink_, *this), in(node, transport.sink_) {}
 
   void failed(const char* status) noexcept override { owner.failures_.push_back({this, status}); }
 
   std::string name() const { return "node " + std::to_string(id); }
 
-  UcxTransport& owner;
+  NetworkTransport& owner;
   NodeId id;
   PeerState state = PeerState::unused;
-  ucx::Connection* connection = nullptr;
-  std::optional<ucx::Handshake> handshake;  // since the first use
-  ucx::Outbox out;
-  ucx::Incoming in;
+  network::Connection* connection = nullptr;
+  std::optional<network::Handshake> handshake;  // since the first use
+  network::Outbox out;
+  network::Incoming in;
   std::uint64_t frames_in = 0;             // the frames that a goodbye counts
   std::optional<std::uint64_t> announced;  // by the peer's goodbye
   bool ended = false;                      // the other end has closed the connection, or it failed
@@ -45,15 +45,13 @@ struct UcxTransport::Peer final : ucx::ConnectionOwner {
   bool goodbye_answered = false;
 };
 
-UcxTransport::UcxTransport(NodeId self, TransportSink& sink)
-    : self_(self),
-      sink_(sink),
-      nonce_(ucx::random_nonce()),
-      refusals_(std::make_unique<ucx::Outbox>(worker_, sink, static_cast<ucx::ConnectionOwner&>(*this))),
-      worker_(*this) {}
+NetworkTransport::NetworkTransport(NodeId self, TransportSink& sink, std::string_view network)
+    : self_(self), sink_(sink), nonce_(network::random_nonce()), carrier_(network::make_carrier(network, *this)) {
+  refusals_ = std::make_unique<network::Outbox>(*carrier_, sink, static_cast<network::ConnectionOwner&>(*this));
+}
 
-UcxTransport::~UcxTransport() {
-  std::vector<ucx::Connection*> open = std::exchange(closing_, {});
+NetworkTransport::~NetworkTransport() {
+  std::vector<network::Connection*> open = std::exchange(closing_, {});
   for (const std::unique_ptr<Peer>& peer : peers_) {
     if (peer == nullptr) continue;
     peer->state = PeerState::gone;
@@ -62,15 +60,15 @@ UcxTransport::~UcxTransport() {
     if (peer->connection != nullptr) open.push_back(peer->connection);
   }
   by_connection_.clear();
-  for (ucx::Connection* const connection : open) worker_.close(connection);
-  // What UCX holds it gives back within a few calls, or, at the latest, when the worker ends.
-  while (worker_.progress()) {
+  for (network::Connection* const connection : open) carrier_->close(connection);
+  // What the carrier holds it gives back within a few calls, or, at the latest, when it ends.
+  while (carrier_->progress()) {
   }
 }
 
-std::vector<std::byte> UcxTransport::address() { return ucx::encode_address({nonce_, worker_.address()}); }
+std::vector<std::byte> NetworkTransport::address() { return network::encode_address({nonce_, carrier_->address()}); }
 
-void UcxTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
+void NetworkTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   address_of_ = std::move(address_of);
   for (const NodeId peer : peers) {
     if (peer >= peers_.size()) peers_.resize(peer + std::size_t{1});
@@ -80,7 +78,7 @@ void UcxTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
 
 // Connections.
 
-UcxTransport::Peer* UcxTransport::reachable(NodeId peer) {
+NetworkTransport::Peer* NetworkTransport::reachable(NodeId peer) {
   Peer& to = *peers_[peer];
   if (leaving_) return nullptr;
   if (to.state == PeerState::unused) {
@@ -94,30 +92,30 @@ UcxTransport::Peer* UcxTransport::reachable(NodeId peer) {
   return to.state == PeerState::connected ? &to : nullptr;
 }
 
-void UcxTransport::connect_all() {
+void NetworkTransport::connect_all() {
   for (NodeId peer = self_ + 1; peer < peers_.size(); ++peer) {
     if (peers_[peer] != nullptr) reachable(peer);
   }
 }
 
-bool UcxTransport::all_connected() const {
+bool NetworkTransport::all_connected() const {
   const auto connected = [](const std::unique_ptr<Peer>& peer) {
     return peer == nullptr || peer->state == PeerState::gone || (peer->handshake && peer->handshake->open());
   };
   return std::all_of(peers_.begin(), peers_.end(), connected) && flushed();
 }
 
-void UcxTransport::connect(Peer& peer) {
-  const ucx::Address address = ucx::decode_address(address_of_(peer.id));
+void NetworkTransport::connect(Peer& peer) {
+  const network::Address address = network::decode_address(address_of_(peer.id));
   peer.handshake.emplace(self_, nonce_, peer.id, address.nonce);
-  peer.connection = worker_.connect(address.worker, peer);
+  peer.connection = carrier_->connect(address.carrier, peer);
   peer.state = PeerState::connected;
   by_connection_[peer.connection] = &peer;
 }
 
-void UcxTransport::greet(Peer& peer) { peer.out.control(peer.connection, peer.handshake->greeting()); }
+void NetworkTransport::greet(Peer& peer) { peer.out.control(peer.connection, peer.handshake->greeting()); }
 
-void UcxTransport::lose(Peer& peer, const Error& cause) {
+void NetworkTransport::lose(Peer& peer, const Error& cause) {
   if (peer.state == PeerState::gone) return;
   const bool silent = leaving_ || peer.state == PeerState::left;
   // Before the sink hears: whatever it calls finds this peer gone.
@@ -125,10 +123,10 @@ void UcxTransport::lose(Peer& peer, const Error& cause) {
   if (!silent) sink_.on_peer_lost(peer.id, Error(cause.code(), peer.name() + ": " + cause.message()));
 }
 
-void UcxTransport::close(Peer& peer) {
+void NetworkTransport::close(Peer& peer) {
   const bool was_connected = std::exchange(peer.state, PeerState::gone) == PeerState::connected;
   if (peer.connection != nullptr) {
-    // UCX does not tell the other end. Should there be no room for the word, the keep-alive finds out.
+    // Should there be no room for the word, the other end finds out by the end of the connection, or a keep-alive.
     if (was_connected && !peer.ended) try_refuse(peer.connection);
     by_connection_.erase(peer.connection);
     closing_.push_back(std::exchange(peer.connection, nullptr));
@@ -137,24 +135,24 @@ void UcxTransport::close(Peer& peer) {
   peer.in.drop();
 }
 
-void UcxTransport::try_refuse(ucx::Connection* connection) {
-  ucx::FrameHeader header;
-  ucx::encode(ucx::Refusal{}, header);
-  worker_.try_send(connection, header.span(), {});
+void NetworkTransport::try_refuse(network::Connection* connection) {
+  network::FrameHeader header;
+  network::encode(network::Refusal{}, header);
+  carrier_->try_send(connection, header.span(), {});
 }
 
-void UcxTransport::disconnect(NodeId peer) {
+void NetworkTransport::disconnect(NodeId peer) {
   if (peers_[peer]->state != PeerState::gone) close(*peers_[peer]);
 }
 
 // Operations.
 
-void UcxTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+void NetworkTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   if (Peer* const peer = reachable(to)) peer->out.message(type, header, payload);
 }
 
-void UcxTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
-                       Completion* completion) {
+void NetworkTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                           Completion* completion) {
   if (Peer* const peer = reachable(to)) {
     peer->out.put(target, source, notification, completion);
   } else if (completion != nullptr) {
@@ -162,7 +160,7 @@ void UcxTransport::put(NodeId to, Offset target, ConstByteSpan source, Notificat
   }
 }
 
-void UcxTransport::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
+void NetworkTransport::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
   if (Peer* const peer = reachable(from)) {
     peer->out.request(peer->in.get(source, destination, completion));
   } else {
@@ -172,11 +170,11 @@ void UcxTransport::get(NodeId from, Offset source, ByteSpan destination, Complet
 
 // What arrives.
 
-void UcxTransport::on_frame(ucx::Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept {
+void NetworkTransport::on_frame(network::Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept {
   const auto known = by_connection_.find(from);
   Peer* const peer = known == by_connection_.end() ? nullptr : known->second;
   try {
-    const ucx::Frame frame = ucx::decode(header, data.size());
+    const network::Frame frame = network::decode(header, data.size());
     if (peer == nullptr) {
       on_stranger(from, frame);
     } else {
@@ -191,7 +189,7 @@ void UcxTransport::on_frame(ucx::Connection* from, ConstByteSpan header, ConstBy
   }
 }
 
-void UcxTransport::on_no_frame(ucx::Connection* from, const char* why) noexcept {
+void NetworkTransport::on_no_frame(network::Connection* from, const char* why) noexcept {
   const auto known = by_connection_.find(from);
   if (known == by_connection_.end()) {
     ++strangers_;
@@ -201,44 +199,44 @@ void UcxTransport::on_no_frame(ucx::Connection* from, const char* why) noexcept 
 }
 
 /// What a verified peer's frame does.
-struct UcxTransport::FrameHandler {
-  UcxTransport& transport;
+struct NetworkTransport::FrameHandler {
+  NetworkTransport& transport;
   Peer& peer;
   ConstByteSpan data;
 
-  void operator()(const ucx::MessageFrame& frame) const {
+  void operator()(const network::MessageFrame& frame) const {
     transport.sink_.on_message({peer.id, frame.type, frame.header, data});
   }
-  void operator()(const ucx::PutPiece& frame) const { peer.in.put_piece(frame, data); }
-  void operator()(const ucx::GetRequest& frame) const {
+  void operator()(const network::PutPiece& frame) const { peer.in.put_piece(frame, data); }
+  void operator()(const network::GetRequest& frame) const {
     const std::optional<ByteSpan> window = transport.sink_.window(peer.id, frame.source, frame.bytes);
     if (window) peer.out.answer(frame.id, *window);
   }
-  void operator()(const ucx::GetPiece& frame) const { peer.in.get_piece(frame, data); }
+  void operator()(const network::GetPiece& frame) const { peer.in.get_piece(frame, data); }
   // Dealt with before.
-  void operator()(const ucx::Greeting&) const {}
-  void operator()(const ucx::Refusal&) const {}
-  void operator()(const ucx::Goodbye&) const {}
-  void operator()(const ucx::GoodbyeAnswer&) const {}
+  void operator()(const network::Greeting&) const {}
+  void operator()(const network::Refusal&) const {}
+  void operator()(const network::Goodbye&) const {}
+  void operator()(const network::GoodbyeAnswer&) const {}
 };
 
-void UcxTransport::handle(Peer& peer, const ucx::Frame& frame, ConstByteSpan data) {
-  if (std::holds_alternative<ucx::Refusal>(frame)) {
+void NetworkTransport::handle(Peer& peer, const network::Frame& frame, ConstByteSpan data) {
+  if (std::holds_alternative<network::Refusal>(frame)) {
     peer.ended = true;
     throw Error(ErrorCode::peer_lost, "it closed the connection: it has declared this node lost, or is leaving");
   }
-  if (const auto* const greeting = std::get_if<ucx::Greeting>(&frame)) {
+  if (const auto* const greeting = std::get_if<network::Greeting>(&frame)) {
     greeted(peer, *greeting);
     return;
   }
   if (!peer.handshake->verified()) throw Error(ErrorCode::bad_input, "a frame came before its sender's greeting");
-  if (std::holds_alternative<ucx::GoodbyeAnswer>(frame)) {
+  if (std::holds_alternative<network::GoodbyeAnswer>(frame)) {
     if (!peer.goodbye_sent) throw Error(ErrorCode::bad_input, "an answer to a goodbye that was never said");
     peer.goodbye_answered = true;
     return;
   }
   if (peer.state == PeerState::left) throw Error(ErrorCode::bad_input, "a frame came after its sender's goodbye");
-  if (const auto* const goodbye = std::get_if<ucx::Goodbye>(&frame)) {
+  if (const auto* const goodbye = std::get_if<network::Goodbye>(&frame)) {
     if (peer.announced) throw Error(ErrorCode::bad_input, "a second goodbye");
     peer.announced = goodbye->frames;
   } else {
@@ -248,15 +246,15 @@ void UcxTransport::handle(Peer& peer, const ucx::Frame& frame, ConstByteSpan dat
   look_for_end(peer);
 }
 
-void UcxTransport::greeted(Peer& peer, const ucx::Greeting& greeting) {
+void NetworkTransport::greeted(Peer& peer, const network::Greeting& greeting) {
   if (peer.handshake->receive(greeting)) greet(peer);
   if (peer.handshake->open() && peer.state == PeerState::connected) peer.out.open(peer.connection);
 }
 
-void UcxTransport::look_for_end(Peer& peer) {
+void NetworkTransport::look_for_end(Peer& peer) {
   if (peer.state != PeerState::connected || !peer.announced || peer.frames_in < *peer.announced) return;
   if (peer.frames_in > *peer.announced) throw Error(ErrorCode::bad_input, "more frames than its goodbye counts");
-  peer.out.control(peer.connection, ucx::GoodbyeAnswer{});
+  peer.out.control(peer.connection, network::GoodbyeAnswer{});
   // The connection stays until the peer closes it, so that the answer is not cut off.
   peer.state = PeerState::left;
   peer.out.drop();
@@ -264,24 +262,24 @@ void UcxTransport::look_for_end(Peer& peer) {
   if (!leaving_) sink_.on_peer_left(peer.id);
 }
 
-void UcxTransport::on_stranger(ucx::Connection* from, const ucx::Frame& frame) {
-  const auto* const greeting = std::get_if<ucx::Greeting>(&frame);
+void NetworkTransport::on_stranger(network::Connection* from, const network::Frame& frame) {
+  const auto* const greeting = std::get_if<network::Greeting>(&frame);
   if (from != nullptr && greeting != nullptr) {
     if (accept(from, *greeting)) return;
     // So that it does not wait for ever: a peer that was lost here, or that means another process.
-    refusals_->control(from, ucx::Refusal{});
+    refusals_->control(from, network::Refusal{});
   }
   ++strangers_;
 }
 
-bool UcxTransport::accept(ucx::Connection* from, const ucx::Greeting& greeting) {
+bool NetworkTransport::accept(network::Connection* from, const network::Greeting& greeting) {
   if (leaving_ || greeting.receiver != nonce_) return false;
   if (greeting.node >= peers_.size() || peers_[greeting.node] == nullptr) return false;
   Peer& peer = *peers_[greeting.node];
   if (peer.state != PeerState::unused) return false;
   try {
-    // UCX pairs connections by the workers that they join: this gives `from` if it comes from the worker whose address
-    // that node published, so that no process can greet in another's name.
+    // Carriers pair connections by the processes that they join: this gives `from` if it comes from the one whose
+    // address that node published, so that no process can greet in another's name.
     connect(peer);
     if (peer.connection != from) {
       greet(peer);
@@ -297,15 +295,15 @@ bool UcxTransport::accept(ucx::Connection* from, const ucx::Greeting& greeting) 
 
 // Progress, and the end.
 
-bool UcxTransport::progress() {
+bool NetworkTransport::progress() {
   if (!address_of_) return false;  // nobody is known yet: what arrives waits
-  const bool moved = worker_.progress();
+  const bool moved = carrier_->progress();
   const bool settled = settle();
   if (leaving_) say_goodbyes();
   return moved || settled;
 }
 
-bool UcxTransport::settle() {
+bool NetworkTransport::settle() {
   bool any = false;
   while (!failures_.empty() || !closing_.empty()) {
     any = true;
@@ -313,20 +311,20 @@ bool UcxTransport::settle() {
       failure.peer->ended = true;
       lose(*failure.peer, Error(ErrorCode::peer_lost, "the connection failed: " + failure.status));
     }
-    for (ucx::Connection* const connection : std::exchange(closing_, {})) worker_.close(connection);
+    for (network::Connection* const connection : std::exchange(closing_, {})) carrier_->close(connection);
   }
   return any;
 }
 
-bool UcxTransport::arm() { return failures_.empty() && closing_.empty() && worker_.arm(); }
+bool NetworkTransport::arm() { return failures_.empty() && closing_.empty() && carrier_->arm(); }
 
-bool UcxTransport::flushed() const {
+bool NetworkTransport::flushed() const {
   const bool idle = std::all_of(peers_.begin(), peers_.end(),
                                 [](const std::unique_ptr<Peer>& peer) { return peer == nullptr || peer->out.idle(); });
-  return idle && worker_.flush();
+  return idle && carrier_->flush();
 }
 
-void UcxTransport::leave() {
+void NetworkTransport::leave() {
   leaving_ = true;
   for (const std::unique_ptr<Peer>& peer : peers_) {
     if (peer != nullptr) peer->in.drop();
@@ -334,25 +332,25 @@ void UcxTransport::leave() {
   say_goodbyes();
 }
 
-void UcxTransport::say_goodbyes() {
+void NetworkTransport::say_goodbyes() {
   for (const std::unique_ptr<Peer>& peer : peers_) {
     if (peer == nullptr || peer->state != PeerState::connected || peer->goodbye_sent) continue;
     if (!peer->handshake->open() || !peer->out.idle()) continue;
     peer->goodbye_sent = true;
-    peer->out.control(peer->connection, ucx::Goodbye{peer->out.frames()});
+    peer->out.control(peer->connection, network::Goodbye{peer->out.frames()});
   }
 }
 
-bool UcxTransport::left() const {
+bool NetworkTransport::left() const {
   const auto done = [](const std::unique_ptr<Peer>& peer) {
     return peer == nullptr || peer->state != PeerState::connected || peer->goodbye_answered;
   };
   return leaving_ && std::all_of(peers_.begin(), peers_.end(), done) && flushed();
 }
 
-std::vector<std::string> UcxTransport::networks(NodeId peer) const {
+std::vector<std::string> NetworkTransport::networks(NodeId peer) const {
   const Peer& to = *peers_[peer];
-  return to.connection == nullptr ? std::vector<std::string>{} : worker_.networks(to.connection);
+  return to.connection == nullptr ? std::vector<std::string>{} : carrier_->networks(to.connection);
 }
 
 }  // namespace stretto::fabric::cluster

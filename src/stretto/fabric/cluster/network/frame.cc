@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/frame.h"
+#include "stretto/fabric/cluster/network/frame.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
 constexpr std::uint8_t wire_version = 1;
@@ -212,4 +212,4 @@ Frame decode(ConstByteSpan header, std::uint64_t data_bytes) {
   return Refusal{};
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,10 +1,10 @@
-#include "stretto/fabric/cluster/ucx/handshake.h"
+#include "stretto/fabric/cluster/network/handshake.h"
 
 #include <string>
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 
 Greeting Handshake::greeting() noexcept {
   told_ = told_ || verified_;
@@ -27,4 +27,4 @@ bool Handshake::receive(const Greeting& greeting) {
   return !told_;
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

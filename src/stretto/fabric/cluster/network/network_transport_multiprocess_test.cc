@@ -1,4 +1,5 @@
-// Peers that are killed, between processes. The test's own process never uses UCX: it forks.
+// Peers that are killed, between processes. The test's own process never uses UCX, which must not be used before a
+// fork.
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -13,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/fabric/cluster/ucx/fake_node.h"
+#include "stretto/fabric/cluster/network/fake_node.h"
 
 namespace stretto::fabric::cluster {
 namespace {
 
-using namespace ucx_test;
+using namespace network_test;
 
 /// Bytes from one process to another, in whole records.
 class Pipe {
@@ -62,7 +63,7 @@ class Pipe {
 };
 
 /// Two processes, nodes 0 and 1 of a job. A body returns whether all was as it should be.
-class TwoProcesses : public ::testing::Test {
+class TwoProcesses : public ::testing::TestWithParam<const char*> {
  protected:
   using Body = std::function<bool(FakeNode&)>;
 
@@ -74,7 +75,7 @@ class TwoProcesses : public ::testing::Test {
     if (child != 0) return child;
     bool good = false;
     {
-      FakeNode node(self, segment_bytes);
+      FakeNode node(GetParam(), self, segment_bytes);
       const NodeId peer = 1 - self;
       published_[self].put(node.transport->address());
       const std::vector<std::byte> address = published_[peer].take();
@@ -119,7 +120,10 @@ class TwoProcesses : public ::testing::Test {
   Pipe killed_;
 };
 
-TEST_F(TwoProcesses, ExchangeByTcpAsleepAndLeave) {
+INSTANTIATE_TEST_SUITE_P(EachNetwork, TwoProcesses, ::testing::ValuesIn(networks_under_test),
+                         [](const auto& test) { return carrier_of(test.param); });
+
+TEST_P(TwoProcesses, ExchangeByTcpAsleepAndLeave) {
   constexpr std::size_t count = 1000;
   const auto body = [&](FakeNode& node) {
     const NodeId peer = 1 - node.id;
@@ -148,7 +152,7 @@ TEST_F(TwoProcesses, ExchangeByTcpAsleepAndLeave) {
   expect_good_end(second);
 }
 
-TEST_F(TwoProcesses, APeerKilledBeforeTheFirstUseIsLost) {
+TEST_P(TwoProcesses, APeerKilledBeforeTheFirstUseIsLost) {
   const pid_t survivor = start(0, [&](FakeNode& node) {
     killed_.take();
     CountedCompletion done;
@@ -168,7 +172,7 @@ TEST_F(TwoProcesses, APeerKilledBeforeTheFirstUseIsLost) {
   expect_good_end(survivor);
 }
 
-TEST_F(TwoProcesses, APeerKilledWhileBothAreIdleIsLost) {
+TEST_P(TwoProcesses, APeerKilledWhileBothAreIdleIsLost) {
   const pid_t survivor = start(0, [&](FakeNode& node) {
     if (!sleep_until(node, [&] { return node.received.size() == 1; })) return false;
     ready_.signal();
@@ -184,7 +188,7 @@ TEST_F(TwoProcesses, APeerKilledWhileBothAreIdleIsLost) {
   expect_good_end(survivor);
 }
 
-TEST_F(TwoProcesses, APeerKilledInTheMiddleOfTransfersIsLostWithThem) {
+TEST_P(TwoProcesses, APeerKilledInTheMiddleOfTransfersIsLostWithThem) {
   constexpr std::size_t transfers = 40;
   const pid_t survivor = start(0, [&](FakeNode& node) {
     std::vector<std::byte> destination(segment_bytes);
@@ -217,7 +221,7 @@ TEST_F(TwoProcesses, APeerKilledInTheMiddleOfTransfersIsLostWithThem) {
   expect_good_end(survivor);
 }
 
-TEST_F(TwoProcesses, MessagesThatArrivedBeforeTheDeathAreHandedOver) {
+TEST_P(TwoProcesses, MessagesThatArrivedBeforeTheDeathAreHandedOver) {
   constexpr std::size_t count = 100;
   const pid_t survivor = start(0, [&](FakeNode& node) {
     if (!sleep_until(node, [&] { return node.received.size() == 1; })) return false;
@@ -246,7 +250,7 @@ TEST_F(TwoProcesses, MessagesThatArrivedBeforeTheDeathAreHandedOver) {
   expect_good_end(survivor);
 }
 
-TEST_F(TwoProcesses, AStoppedPeerIsSlowNotDead) {
+TEST_P(TwoProcesses, AStoppedPeerIsSlowNotDead) {
   const pid_t slow = start(1, [&](FakeNode& node) {
     if (!sleep_until(node, [&] { return node.notifications.size() == 1; })) return false;
     ready_.signal();

@@ -14,14 +14,14 @@
 #include <cstdlib>
 #include <vector>
 
-#include "stretto/fabric/cluster/ucx/fake_node.h"
+#include "stretto/fabric/cluster/network/fake_node.h"
 
 namespace {
 
 using namespace stretto;
 using namespace stretto::fabric;
 using namespace stretto::fabric::cluster;
-using namespace stretto::fabric::cluster::ucx_test;
+using namespace stretto::fabric::cluster::network_test;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t segment_bytes = std::size_t{8} << 20U;

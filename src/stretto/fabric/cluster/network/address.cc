@@ -1,4 +1,4 @@
-#include "stretto/fabric/cluster/ucx/address.h"
+#include "stretto/fabric/cluster/network/address.h"
 
 #include <sys/random.h>
 
@@ -10,31 +10,32 @@
 
 #include "stretto/base/error.h"
 
-namespace stretto::fabric::cluster::ucx {
+namespace stretto::fabric::cluster::network {
 namespace {
 
-constexpr std::array<std::byte, 8> magic = {std::byte{'s'}, std::byte{'t'}, std::byte{'r'}, std::byte{'u'},
-                                            std::byte{'c'}, std::byte{'x'}, std::byte{0},   std::byte{1}};
+constexpr std::array<std::byte, 8> magic = {std::byte{'s'}, std::byte{'t'}, std::byte{'r'}, std::byte{'n'},
+                                            std::byte{'e'}, std::byte{'t'}, std::byte{0},   std::byte{1}};
 constexpr std::size_t fixed_bytes = magic.size() + sizeof(Nonce);
 
 }  // namespace
 
 std::vector<std::byte> encode_address(const Address& address) {
-  std::vector<std::byte> bytes(fixed_bytes + address.worker.size());
+  std::vector<std::byte> bytes(fixed_bytes + address.carrier.size());
   auto at = std::copy(magic.begin(), magic.end(), bytes.begin());
   at = std::copy(address.nonce.begin(), address.nonce.end(), at);
-  std::copy(address.worker.begin(), address.worker.end(), at);
+  std::copy(address.carrier.begin(), address.carrier.end(), at);
   return bytes;
 }
 
 Address decode_address(ConstByteSpan published) {
   if (published.size() <= fixed_bytes || !std::equal(magic.begin(), magic.end(), published.begin())) {
-    throw Error(ErrorCode::bad_input, "what a node published as its UCX address (" + std::to_string(published.size()) +
+    throw Error(ErrorCode::bad_input, "what a node published as its network address (" +
+                                          std::to_string(published.size()) +
                                           " bytes) is none; run the same build of Stretto on all hosts");
   }
   Address address;
   std::copy_n(published.begin() + magic.size(), sizeof(Nonce), address.nonce.begin());
-  address.worker.assign(published.begin() + fixed_bytes, published.end());
+  address.carrier.assign(published.begin() + fixed_bytes, published.end());
   return address;
 }
 
@@ -51,4 +52,4 @@ Nonce random_nonce() {
   return nonce;
 }
 
-}  // namespace stretto::fabric::cluster::ucx
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,79 @@
+#include "stretto/fabric/cluster/tcp/frame_stream.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "stretto/base/error.h"
+#include "stretto/fabric/cluster/network/frame.h"
+#include "stretto/fabric/cluster/network/outbox.h"
+
+namespace stretto::fabric::cluster::network {
+namespace {
+
+// More than any honest frame has; those that judge frames see what is a little too large, and name it.
+constexpr std::size_t max_data_bytes = std::max(2 * max_message_bytes, piece_bytes);
+
+void put_number(std::byte* at, std::size_t value) noexcept {
+  for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<std::byte>((value >> (8U * i)) & 0xFFU);
+}
+
+std::size_t number_at(const std::byte* at) noexcept {
+  std::size_t value = 0;
+  for (unsigned i = 0; i < 4; ++i) value |= std::to_integer<std::size_t>(at[i]) << (8U * i);
+  return value;
+}
+
+struct Sizes {
+  std::size_t header;
+  std::size_t data;
+  std::size_t all() const noexcept { return sizeof(FramePrefix) + header + data; }
+};
+
+// REQUIRES: a whole prefix.
+Sizes sizes_of(const std::byte* prefix) {
+  const Sizes sizes{number_at(prefix), number_at(prefix + 4)};
+  if (sizes.header > FrameHeader::max_bytes || sizes.data > max_data_bytes) {
+    throw Error(ErrorCode::bad_input, "the stream promises a frame with a header of " + std::to_string(sizes.header) +
+                                          " and data of " + std::to_string(sizes.data) + " bytes");
+  }
+  return sizes;
+}
+
+}  // namespace
+
+FramePrefix prefix_of(ConstByteSpan header, ConstByteSpan data) noexcept {
+  FramePrefix prefix;
+  put_number(prefix.data(), header.size());
+  put_number(prefix.data() + 4, data.size());
+  return prefix;
+}
+
+void FrameReader::read(ConstByteSpan arrived, const OnFrame& on_frame) {
+  const auto hand_over = [&](const std::byte* frame, const Sizes& sizes) {
+    const std::byte* const header = frame + sizeof(FramePrefix);
+    on_frame({header, sizes.header}, {header + sizes.header, sizes.data});
+  };
+  const auto complete = [&](std::size_t bytes) {
+    const std::size_t more = std::min(bytes - partial_.size(), arrived.size());
+    partial_.insert(partial_.end(), arrived.begin(), arrived.begin() + static_cast<std::ptrdiff_t>(more));
+    arrived = arrived.subspan(more);
+    return partial_.size() == bytes;
+  };
+  if (!partial_.empty()) {
+    if (partial_.size() < sizeof(FramePrefix) && !complete(sizeof(FramePrefix))) return;
+    const Sizes sizes = sizes_of(partial_.data());
+    if (!complete(sizes.all())) return;
+    hand_over(partial_.data(), sizes);
+    partial_.clear();
+  }
+  while (arrived.size() >= sizeof(FramePrefix)) {
+    const Sizes sizes = sizes_of(arrived.data());
+    if (arrived.size() < sizes.all()) break;
+    hand_over(arrived.data(), sizes);
+    arrived = arrived.subspan(sizes.all());
+  }
+  partial_.assign(arrived.begin(), arrived.end());
+}
+
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,93 @@
+#include "stretto/fabric/cluster/tcp/frame_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/base/random.h"
+#include "stretto/base/test_support.h"
+#include "stretto/fabric/cluster/network/frame.h"
+
+namespace stretto::fabric::cluster::network {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Frames = std::vector<std::pair<Bytes, Bytes>>;
+
+Bytes random_bytes(Random& random, std::size_t count) {
+  Bytes bytes(count);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random.below(256));
+  return bytes;
+}
+
+Bytes stream_of(const Frames& frames) {
+  Bytes stream;
+  for (const auto& [header, data] : frames) {
+    const FramePrefix prefix = prefix_of(header, data);
+    stream.insert(stream.end(), prefix.begin(), prefix.end());
+    stream.insert(stream.end(), header.begin(), header.end());
+    stream.insert(stream.end(), data.begin(), data.end());
+  }
+  return stream;
+}
+
+TEST(FrameStream, HoweverItIsCutTheSameFramesComeOut) {
+  for (const std::uint64_t seed : test::seeds(200)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    Frames sent;
+    for (std::uint64_t i = random.below(20); i > 0; --i) {
+      const std::size_t most = random.below(4) == 0 ? 60000 : 100;
+      sent.emplace_back(random_bytes(random, random.below(FrameHeader::max_bytes + 1)),
+                        random_bytes(random, random.below(most)));
+    }
+    const Bytes stream = stream_of(sent);
+    const std::size_t longest_cut = std::size_t{1} << random.below(18);
+    Frames got;
+    FrameReader reader;
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t cut = std::min<std::size_t>(1 + random.below(longest_cut), stream.size() - at);
+      reader.read(ConstByteSpan(stream).subspan(at, cut), [&](ConstByteSpan header, ConstByteSpan data) {
+        got.emplace_back(Bytes(header.begin(), header.end()), Bytes(data.begin(), data.end()));
+      });
+      at += cut;
+    }
+    EXPECT_EQ(got, sent);
+    EXPECT_TRUE(reader.between_frames());
+  }
+}
+
+TEST(FrameStream, AnUnfinishedFrameShows) {
+  const Bytes stream = stream_of({{Bytes(3), Bytes(5)}});
+  for (std::size_t cut = 1; cut < stream.size(); ++cut) {
+    FrameReader reader;
+    reader.read(ConstByteSpan(stream).first(cut), [](ConstByteSpan, ConstByteSpan) { FAIL(); });
+    EXPECT_FALSE(reader.between_frames()) << cut;
+  }
+}
+
+TEST(FrameStream, WhatPromisesTooMuchIsRefusedBeforeItIsKept) {
+  for (const auto& [header, data] : {std::pair<std::uint32_t, std::uint32_t>{FrameHeader::max_bytes + 1, 0},
+                                     {1, 70000},
+                                     {1, 0xFFFFFFFF},
+                                     {0xFFFFFFFF, 0xFFFFFFFF}}) {
+    FramePrefix prefix;
+    for (unsigned i = 0; i < 4; ++i) {
+      prefix[i] = static_cast<std::byte>(header >> (8U * i));
+      prefix[4 + i] = static_cast<std::byte>(data >> (8U * i));
+    }
+    const auto nothing = [](ConstByteSpan, ConstByteSpan) { FAIL(); };
+    EXPECT_THROW(FrameReader().read(prefix, nothing), Error);
+    FrameReader in_pieces;
+    in_pieces.read(ConstByteSpan(prefix).first(5), nothing);
+    EXPECT_THROW(in_pieces.read(ConstByteSpan(prefix).subspan(5), nothing), Error);
+  }
+}
+
+}  // namespace
+}  // namespace stretto::fabric::cluster::network

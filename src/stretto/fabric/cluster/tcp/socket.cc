@@ -1,0 +1,203 @@
+#include "stretto/fabric/cluster/tcp/socket.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "stretto/base/error.h"
+#include "stretto/fabric/bootstrap/socket.h"
+
+namespace stretto::fabric::cluster::network {
+namespace {
+
+using Interfaces = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
+
+Interfaces all_interfaces() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) throw_io("cannot list the network interfaces");
+  return {all, &freeifaddrs};
+}
+
+// The address without its network; none for what is not IP, or holds on one link only.
+std::optional<IpAddress> ip_of(const sockaddr* address) {
+  IpAddress ip;
+  if (address != nullptr && address->sa_family == AF_INET) {
+    std::memcpy(ip.bytes.data(), &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 4);
+    return ip;
+  }
+  if (address == nullptr || address->sa_family != AF_INET6) return std::nullopt;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  if (IN6_IS_ADDR_LINKLOCAL(&v6)) return std::nullopt;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+    std::memcpy(ip.bytes.data(), v6.s6_addr + 12, 4);
+  } else {
+    ip.is_v6 = true;
+    std::memcpy(ip.bytes.data(), v6.s6_addr, 16);
+  }
+  return ip;
+}
+
+std::uint8_t bits_of(const sockaddr* mask) {
+  const std::optional<IpAddress> ones = ip_of(mask);
+  if (!ones) return 0;
+  int bits = 0;
+  for (const std::byte b : ones->bytes) bits += std::popcount(std::to_integer<unsigned>(b));
+  return static_cast<std::uint8_t>(bits);
+}
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+SocketAddress socket_address(const IpAddress& ip, std::uint16_t port) {
+  SocketAddress address;
+  if (ip.is_v6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, ip.bytes.data(), 16);
+    address.size = sizeof v6;
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, ip.bytes.data(), 4);
+    address.size = sizeof v4;
+  }
+  return address;
+}
+
+std::uint16_t port_of(const Descriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0) throw_io("getsockname");
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+void set(const Descriptor& socket, int level, int option, int value) {
+  setsockopt(socket.number(), level, option, &value, sizeof value);  // each is an improvement only
+}
+
+// What the kernel holds of a connection waits where nothing can overtake it, and in two-way traffic the
+// acknowledgements of the other direction wait behind it: with 64 KiB both directions of a link are full, with the
+// kernel's own choice they reach 75 % (docs/decisions/0019).
+constexpr int send_buffer_bytes = 64 * 1024;
+// A host that vanished is noticed after 10 s and three questions, where nothing is under way.
+constexpr int idle_seconds = 10;
+constexpr int question_seconds = 2;
+constexpr int questions = 3;
+// Nobody answers a call: each attempt takes twice as long as the one before, 7 s in all.
+constexpr int connect_attempts = 2;
+
+void prepare(const Descriptor& socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_bytes);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, question_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
+  set(socket, IPPROTO_TCP, TCP_SYNCNT, connect_attempts);
+}
+
+Descriptor tcp_socket(int family) { return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
+Moved result_of(ssize_t bytes) {
+  if (bytes >= 0) return {static_cast<std::size_t>(bytes), false, 0};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
+  return {0, true, errno};
+}
+
+}  // namespace
+
+std::vector<IpAddress> own_addresses(const std::string& interface) {
+  std::vector<IpAddress> addresses;
+  const Interfaces all = all_interfaces();
+  for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
+    if ((one->ifa_flags & IFF_UP) == 0 || (!interface.empty() && interface != one->ifa_name)) continue;
+    std::optional<IpAddress> address = ip_of(one->ifa_addr);
+    if (!address) continue;
+    address->network_bits = bits_of(one->ifa_netmask);
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+std::string interface_of(const Descriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return "?";
+  const std::optional<IpAddress> own = ip_of(reinterpret_cast<const sockaddr*>(&address));
+  const Interfaces all = all_interfaces();
+  for (const ifaddrs* one = all.get(); own && one != nullptr; one = one->ifa_next) {
+    if (ip_of(one->ifa_addr) == own) return one->ifa_name;
+  }
+  return "?";
+}
+
+ListeningSocket listen_at(const IpAddress* only) {
+  IpAddress anywhere;
+  anywhere.is_v6 = true;
+  ListeningSocket listening;
+  listening.socket = tcp_socket(only == nullptr || only->is_v6 ? AF_INET6 : AF_INET);
+  if (!listening.socket && only == nullptr) {  // a kernel without version 6
+    anywhere.is_v6 = false;
+    listening.socket = tcp_socket(AF_INET);
+  }
+  if (!listening.socket) throw_io("socket");
+  if (only == nullptr && anywhere.is_v6) set(listening.socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  const SocketAddress address = socket_address(only != nullptr ? *only : anywhere, 0);
+  if (bind(listening.socket.number(), address.get(), address.size) != 0) throw_io("cannot bind a socket");
+  if (listen(listening.socket.number(), SOMAXCONN) != 0) throw_io("cannot listen");
+  listening.port = port_of(listening.socket);
+  return listening;
+}
+
+Descriptor accept_next(const Descriptor& listening) {
+  Descriptor socket(accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket) prepare(socket);
+  return socket;
+}
+
+Descriptor begin_connect(const IpAddress& address, std::uint16_t port) {
+  Descriptor socket = tcp_socket(address.is_v6 ? AF_INET6 : AF_INET);
+  if (!socket) return socket;
+  prepare(socket);
+  const SocketAddress target = socket_address(address, port);
+  if (connect(socket.number(), target.get(), target.size) == 0 || errno == EINPROGRESS) return socket;
+  const int failure = errno;
+  socket.reset();
+  errno = failure;
+  return socket;
+}
+
+int connect_result(const Descriptor& socket) {
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  return getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &failure, &size) == 0 ? failure : errno;
+}
+
+Moved send_some(const Descriptor& socket, std::span<const iovec> pieces) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(pieces.data());  // sendmsg only reads it
+  message.msg_iovlen = pieces.size();
+  return result_of(sendmsg(socket.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+Moved receive_some(const Descriptor& socket, ByteSpan into) {
+  const ssize_t bytes = recv(socket.number(), into.data(), into.size(), MSG_DONTWAIT);
+  return bytes == 0 ? Moved{0, true, 0} : result_of(bytes);
+}
+
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/fabric/cluster/tcp/address.h"
+
+namespace stretto::fabric::cluster::network {
+
+/// What became of a call that does not wait.
+struct Moved {
+  std::size_t bytes = 0;
+  bool ended = false;  ///< nothing more will ever move; `error` is 0 where the other end closed in good order
+  int error = 0;
+};
+
+/// The own addresses of interfaces that are up; of the one called `interface` if that is not empty. Throws Error(io).
+std::vector<IpAddress> own_addresses(const std::string& interface);
+
+/// The name of the interface that a connected socket uses, or "?" where it has gone.
+std::string interface_of(const Descriptor& socket);
+
+struct ListeningSocket {
+  Descriptor socket;
+  std::uint16_t port = 0;
+};
+/// Listens at `only`, or everywhere where that is null. Throws Error(io).
+ListeningSocket listen_at(const IpAddress* only);
+/// The next connection, or none.
+Descriptor accept_next(const Descriptor& listening);
+
+/// Begins to connect; none, with `errno` set, where that fails at once.
+Descriptor begin_connect(const IpAddress& address, std::uint16_t port);
+/// 0 when it is connected now.
+int connect_result(const Descriptor& socket);
+
+Moved send_some(const Descriptor& socket, std::span<const iovec> pieces);
+Moved receive_some(const Descriptor& socket, ByteSpan into);
+
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,472 @@
+#include "stretto/fabric/cluster/tcp/tcp_carrier.h"
+
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "stretto/base/error.h"
+#include "stretto/fabric/bootstrap/socket.h"
+#include "stretto/fabric/cluster/network/address.h"
+#include "stretto/fabric/cluster/tcp/frame_stream.h"
+#include "stretto/fabric/cluster/tcp/socket.h"
+
+namespace stretto::fabric::cluster::network {
+
+/// What a carrier gives out: its links are connections.
+class Connection {};
+
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{256} * 1024;
+// Before other sockets have their turn.
+constexpr int reads_in_a_row = 4;
+// Callers that have not said who they are; of more, the oldest is dropped.
+constexpr std::size_t max_callers = 128;
+constexpr int seconds_for_an_answer = 5;
+constexpr std::size_t most_pieces_at_once = 48;
+
+enum class Stage : std::uint8_t {
+  dialing,  ///< the connection is being made
+  asking,   ///< dialled, and waiting for the answer
+  called,   ///< accepted, and waiting for the hello
+  open,
+};
+
+std::string reason_of(int error) {
+  return error == 0 ? "closed by the other end" : std::generic_category().message(error);
+}
+
+iovec piece(ConstByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
+
+/// A frame that has not left whole.
+struct Unsent {
+  FramePrefix prefix;
+  ConstByteSpan header;
+  ConstByteSpan data;
+  std::vector<std::byte> own;  // instead of all these: what is left of a frame that nobody keeps
+  std::size_t left;            // bytes
+  Sending* sending;            // null: `own`
+
+  void add_to(std::vector<iovec>& pieces) const {
+    if (sending == nullptr) {
+      pieces.push_back(piece(ConstByteSpan(own).last(left)));
+      return;
+    }
+    std::size_t done = sizeof(FramePrefix) + header.size() + data.size() - left;
+    for (const ConstByteSpan part : {ConstByteSpan(prefix), header, data}) {
+      const std::size_t skipped = std::min(done, part.size());
+      done -= skipped;
+      if (skipped < part.size()) pieces.push_back(piece(part.subspan(skipped)));
+    }
+  }
+};
+
+}  // namespace
+
+/// One TCP connection.
+struct TcpCarrier::Socket {
+  Socket(Descriptor of, Stage first) : descriptor(std::move(of)), stage(first) {}
+
+  Descriptor descriptor;
+  Stage stage;
+  Link* link = nullptr;  // null while `called`
+  bool readable = false;
+  bool writable = false;
+  bool hung_up = false;  // the end of the stream is there to be read
+  bool queued = false;   // in ready_
+  bool deaf = false;     // what comes is no stream of frames
+  int ticks = 0;         // while asking
+  std::vector<std::byte> greeting;
+  FrameReader reader;
+};
+
+/// All that joins this process to another one.
+struct TcpCarrier::Link final : Connection {
+  ProcessId process = {};
+  ConnectionOwner* owner = nullptr;  // null: the other end made it, and nobody here has asked for it
+  std::vector<IpAddress> untried;    // the next one last
+  std::uint16_t port = 0;
+  Socket* dialled = nullptr;
+  Socket* accepted = nullptr;
+  Socket* sends = nullptr;  // one of them, once it is open
+  std::deque<Unsent> unsent;
+  std::optional<std::string> broken;  // why nothing moves any more
+};
+
+TcpCarrier::TcpCarrier(FrameSink& sink, const std::string& interface)
+    : sink_(sink),
+      reachable_from_(own_addresses(interface)),
+      events_(epoll_create1(EPOLL_CLOEXEC)),
+      clock_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      buffer_(buffer_bytes) {
+  if (!events_ || !clock_) throw_io("cannot watch sockets");
+  if (reachable_from_.empty()) {
+    throw Error(ErrorCode::not_supported,
+                interface.empty() ? "this host has no network interface with an IP address"
+                                  : "this host has no network interface \"" + interface +
+                                        "\" with an IP address; STRETTO_NETWORK names it (`ip addr` lists them)");
+  }
+  ListeningSocket listening = listen_at(interface.empty() ? nullptr : &reachable_from_.front());
+  listening_ = std::move(listening.socket);
+  own_ = {random_nonce(), listening.port, reachable_from_};
+  if (!interface.empty()) own_.interfaces.resize(1);
+  for (const Descriptor* const one : {&listening_, &clock_}) {
+    epoll_event event{EPOLLIN | EPOLLET, {.fd = one->number()}};
+    event.data.ptr = one == &listening_ ? static_cast<void*>(&listening_) : static_cast<void*>(&clock_);
+    if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, one->number(), &event) != 0) throw_io("cannot watch sockets");
+  }
+}
+
+TcpCarrier::~TcpCarrier() = default;
+
+// Connections.
+
+Connection* TcpCarrier::connect(ConstByteSpan address, ConnectionOwner& owner) {
+  const TcpAddress peer = decode_tcp_address(address);
+  std::unique_ptr<Link>& link = links_[peer.process];
+  if (link == nullptr) {
+    link = std::make_unique<Link>();
+    link->process = peer.process;
+  }
+  link->owner = &owner;
+  if (link->accepted != nullptr || link->broken) return link.get();
+  link->port = peer.port;
+  link->untried = by_nearness(peer.interfaces, reachable_from_);
+  std::reverse(link->untried.begin(), link->untried.end());
+  dial_next(*link, "it published no address");
+  return link.get();
+}
+
+// Tries the next address; without one, the link can still live by the other end's call.
+void TcpCarrier::dial_next(Link& link, const std::string& failure) {
+  std::string reason = failure;
+  while (!link.untried.empty()) {
+    const IpAddress address = link.untried.back();
+    link.untried.pop_back();
+    Descriptor socket = begin_connect(address, link.port);
+    if (!socket) {
+      reason = address.text() + ": " + reason_of(errno);
+      continue;
+    }
+    link.dialled = &add({std::move(socket), Stage::dialing});
+    link.dialled->link = &link;
+    return;
+  }
+  if (link.accepted != nullptr) {
+    use(link, *link.accepted);
+  } else {
+    fail(link, "it cannot be reached: " + reason);
+  }
+}
+
+void TcpCarrier::close(Connection* connection) {
+  auto& link = static_cast<Link&>(*connection);
+  for (Socket* const socket : {link.dialled, link.accepted}) {
+    if (socket != nullptr) drop(*socket);
+  }
+  std::deque<Unsent> unsent = std::exchange(link.unsent, {});
+  unsent_ -= unsent.size();
+  for (const Unsent& frame : unsent) {
+    if (frame.sending != nullptr) frame.sending->sent();
+  }
+  links_.erase(ProcessId(link.process));
+}
+
+void TcpCarrier::fail(Link& link, const std::string& why) {
+  if (link.broken) return;
+  link.broken = why;
+  link.sends = nullptr;
+  if (link.owner != nullptr) link.owner->failed(why.c_str());
+}
+
+// Sending.
+
+void TcpCarrier::use(Link& link, Socket& socket) {
+  link.sends = &socket;
+  drain(link);
+}
+
+bool TcpCarrier::try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) {
+  auto& link = static_cast<Link&>(*to);
+  if (link.sends == nullptr || !link.unsent.empty()) return false;
+  const FramePrefix prefix = prefix_of(header, data);
+  const std::array pieces{piece(prefix), piece(header), piece(data)};
+  const Moved moved = send_some(link.sends->descriptor, pieces);
+  const std::size_t all = prefix.size() + header.size() + data.size();
+  if (moved.bytes == 0 || moved.bytes == all) return moved.bytes == all;
+  Unsent rest{prefix, {}, {}, {prefix.begin(), prefix.end()}, all - moved.bytes, nullptr};
+  rest.own.insert(rest.own.end(), header.begin(), header.end());
+  rest.own.insert(rest.own.end(), data.begin(), data.end());
+  link.unsent.push_back(std::move(rest));
+  ++unsent_;
+  return true;
+}
+
+bool TcpCarrier::send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) {
+  auto& link = static_cast<Link&>(*to);
+  if (link.broken) throw Error(ErrorCode::peer_lost, *link.broken);
+  const FramePrefix prefix = prefix_of(header, data);
+  const std::size_t all = prefix.size() + header.size() + data.size();
+  Moved moved;
+  if (link.sends != nullptr && link.unsent.empty()) {
+    moved = send_some(link.sends->descriptor, std::array{piece(prefix), piece(header), piece(data)});
+    if (moved.bytes == all) return true;
+  }
+  // An error is told when what has arrived is read.
+  link.unsent.push_back({prefix, header, data, {}, all - moved.bytes, &sending});
+  ++unsent_;
+  return false;
+}
+
+void TcpCarrier::drain(Link& link) {
+  std::vector<iovec> pieces;
+  while (link.sends != nullptr && !link.unsent.empty()) {
+    pieces.clear();
+    for (const Unsent& frame : link.unsent) {
+      if (pieces.size() + 3 > most_pieces_at_once) break;
+      frame.add_to(pieces);
+    }
+    std::size_t moved = send_some(link.sends->descriptor, pieces).bytes;
+    if (moved == 0) return;
+    while (!link.unsent.empty() && link.unsent.front().left <= moved) {
+      moved -= link.unsent.front().left;
+      Sending* const sending = link.unsent.front().sending;
+      link.unsent.pop_front();
+      --unsent_;
+      if (sending != nullptr) sending->sent();  // and may send more
+    }
+    if (moved != 0) link.unsent.front().left -= moved;
+  }
+}
+
+bool TcpCarrier::flush() { return unsent_ == 0; }
+
+// Events.
+
+TcpCarrier::Socket& TcpCarrier::add(Socket fresh) {
+  sockets_.push_back(std::make_unique<Socket>(std::move(fresh)));
+  Socket& socket = *sockets_.back();
+  epoll_event event{EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.ptr = &socket}};
+  if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, socket.descriptor.number(), &event) != 0) {
+    throw_io("cannot watch a socket");
+  }
+  return socket;
+}
+
+void TcpCarrier::queue(Socket& socket) {
+  if (!std::exchange(socket.queued, true)) ready_.push_back(&socket);
+}
+
+// Notes what the kernel has to tell.
+bool TcpCarrier::look() {
+  std::array<epoll_event, 64> events;
+  const int count = epoll_wait(events_.number(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.ptr == &listening_) {
+      callers_ = true;
+    } else if (event.data.ptr == &clock_) {
+      ticked_ = true;
+    } else {
+      auto& socket = *static_cast<Socket*>(event.data.ptr);
+      socket.hung_up = socket.hung_up || (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+      socket.readable = socket.readable || socket.hung_up || (event.events & EPOLLIN) != 0;
+      socket.writable = socket.writable || (event.events & EPOLLOUT) != 0;
+      queue(socket);
+    }
+  }
+  return count > 0;
+}
+
+bool TcpCarrier::arm() { return ready_.empty() && !callers_ && !ticked_ && !look(); }
+
+bool TcpCarrier::progress() {
+  dropped_.clear();
+  const bool happened = look() || !ready_.empty();
+  if (callers_) answer_callers();
+  if (ticked_) give_up_on_the_silent();
+  turn_.swap(ready_);
+  for (Socket* const socket : turn_) {
+    socket->queued = false;
+    if (socket->descriptor) advance(*socket);
+  }
+  turn_.clear();
+  return happened;
+}
+
+void TcpCarrier::advance(Socket& socket) {
+  if (socket.stage == Stage::dialing) advance_dial(socket);
+  if (!socket.descriptor || socket.stage == Stage::dialing) return;
+  if (std::exchange(socket.writable, false) && socket.link != nullptr && socket.link->sends == &socket) {
+    drain(*socket.link);
+  }
+  if (socket.readable && !socket.deaf) receive(socket);
+}
+
+void TcpCarrier::advance_dial(Socket& socket) {
+  if (!socket.writable && !socket.hung_up) return;
+  Link& link = *socket.link;
+  if (const int failure = connect_result(socket.descriptor); failure != 0) {
+    end(socket, reason_of(failure));
+    return;
+  }
+  const auto hello = encode(Hello{own_.process, link.process});
+  if (send_some(socket.descriptor, std::array{piece(hello)}).bytes != hello.size()) {
+    end(socket, "it hung up");
+    return;
+  }
+  socket.stage = Stage::asking;
+  if (asked_++ == 0) {
+    const itimerspec every_second{{1, 0}, {1, 0}};
+    timerfd_settime(clock_.number(), 0, &every_second, nullptr);
+  }
+}
+
+void TcpCarrier::answer_callers() {
+  callers_ = false;
+  while (Descriptor descriptor = accept_next(listening_)) {
+    const auto is_caller = [](const auto& socket) { return socket->stage == Stage::called; };
+    if (static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller)) >= max_callers) {
+      drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
+    }
+    add({std::move(descriptor), Stage::called});
+  }
+}
+
+void TcpCarrier::give_up_on_the_silent() {
+  ticked_ = false;
+  std::uint64_t ticks = 0;
+  if (read(clock_.number(), &ticks, sizeof ticks) < 0) return;
+  std::vector<Socket*> silent;
+  for (const auto& socket : sockets_) {
+    if (socket->stage == Stage::asking && ++socket->ticks > seconds_for_an_answer) silent.push_back(socket.get());
+  }
+  for (Socket* const socket : silent) end(*socket, "who is there does not answer");
+}
+
+// What arrives.
+
+void TcpCarrier::receive(Socket& socket) {
+  for (int i = 0; i < reads_in_a_row; ++i) {
+    const Moved moved = receive_some(socket.descriptor, buffer_);
+    if (moved.bytes != 0) take(socket, ConstByteSpan(buffer_).first(moved.bytes));
+    if (!socket.descriptor || socket.deaf) return;
+    if (moved.ended) {
+      end(socket, reason_of(moved.error));
+      return;
+    }
+    // A stream that did not fill the buffer is empty, but its end is not read yet where there is one.
+    if (moved.bytes == 0 || (moved.bytes < buffer_.size() && !socket.hung_up)) {
+      socket.readable = false;
+      return;
+    }
+  }
+  queue(socket);
+}
+
+void TcpCarrier::take(Socket& socket, ConstByteSpan arrived) {
+  if (socket.stage != Stage::open) greet(socket, arrived);
+  if (socket.stage != Stage::open || !socket.descriptor) return;
+  try {
+    socket.reader.read(arrived,
+                       [&](ConstByteSpan header, ConstByteSpan data) { sink_.on_frame(socket.link, header, data); });
+  } catch (const Error& error) {
+    socket.deaf = true;
+    sink_.on_no_frame(socket.link, error.message().c_str());
+    if (socket.link->owner == nullptr) close(socket.link);
+  }
+}
+
+// Completes the greeting from `arrived`, and leaves in it what is behind.
+void TcpCarrier::greet(Socket& socket, ConstByteSpan& arrived) {
+  const std::size_t whole = socket.stage == Stage::called ? Hello::bytes : Answer::bytes;
+  const std::size_t more = std::min(whole - socket.greeting.size(), arrived.size());
+  socket.greeting.insert(socket.greeting.end(), arrived.begin(), arrived.begin() + static_cast<std::ptrdiff_t>(more));
+  arrived = arrived.subspan(more);
+  if (socket.greeting.size() < whole) return;
+  if (!(socket.stage == Stage::called ? greet_caller(socket) : greet_called(socket)))
+    end(socket, "it is another process");
+}
+
+bool TcpCarrier::greet_caller(Socket& socket) {
+  Hello hello;
+  try {
+    hello = decode_hello(socket.greeting);
+  } catch (const Error&) {
+    return false;
+  }
+  if (hello.called != own_.process) return false;
+  std::unique_ptr<Link>& link = links_[hello.caller];
+  if (link == nullptr) {
+    link = std::make_unique<Link>();
+    link->process = hello.caller;
+  }
+  const auto answer = encode(Answer{own_.process});
+  if (link->accepted != nullptr || link->broken) return false;
+  if (send_some(socket.descriptor, std::array{piece(answer)}).bytes != answer.size()) return false;
+  socket.stage = Stage::open;
+  socket.link = link.get();
+  link->accepted = &socket;
+  if (link->dialled == nullptr) use(*link, socket);
+  return true;
+}
+
+bool TcpCarrier::greet_called(Socket& socket) {
+  try {
+    if (decode_answer(socket.greeting).called != socket.link->process) return false;
+  } catch (const Error&) {
+    return false;
+  }
+  socket.stage = Stage::open;
+  if (--asked_ == 0) timerfd_settime(clock_.number(), 0, std::array<itimerspec, 1>{}.data(), nullptr);
+  use(*socket.link, socket);
+  return true;
+}
+
+// The end of a socket, and what follows from it.
+void TcpCarrier::end(Socket& socket, const std::string& why) {
+  Link* const link = socket.link;
+  const bool was_open = socket.stage == Stage::open;
+  drop(socket);
+  if (link == nullptr) return;
+  if (!was_open) {
+    dial_next(*link, why);
+  } else if (link->owner == nullptr) {
+    close(link);
+  } else {
+    fail(*link, "the connection ended: " + why);
+  }
+}
+
+void TcpCarrier::drop(Socket& socket) {
+  if (Link* const link = std::exchange(socket.link, nullptr)) {
+    if (link->dialled == &socket) link->dialled = nullptr;
+    if (link->accepted == &socket) link->accepted = nullptr;
+    if (link->sends == &socket) link->sends = nullptr;
+  }
+  if (socket.stage == Stage::asking && --asked_ == 0) {
+    timerfd_settime(clock_.number(), 0, std::array<itimerspec, 1>{}.data(), nullptr);
+  }
+  socket.descriptor.reset();
+  std::erase(ready_, &socket);
+  const auto found =
+      std::find_if(sockets_.begin(), sockets_.end(), [&](const auto& one) { return one.get() == &socket; });
+  dropped_.push_back(std::move(*found));
+  sockets_.erase(found);
+}
+
+std::vector<std::string> TcpCarrier::networks(Connection* connection) const {
+  const auto& link = static_cast<const Link&>(*connection);
+  if (link.sends == nullptr) return {};
+  return {"tcp/" + interface_of(link.sends->descriptor)};
+}
+
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/fabric/cluster/network/carrier.h"
+#include "stretto/fabric/cluster/tcp/address.h"
+
+namespace stretto::fabric::cluster::network {
+
+/// Carries frames by TCP.
+///
+/// Each process listens at one port. Who dials says whom it means, and sends frames once the other has answered that it
+/// is the one (tcp/address.h): addresses of private networks may lead to other hosts, and are tried one after the
+/// other. Where both ends dial, the connection has two sockets, and each end sends on its own. A dead peer is an ended
+/// stream; a vanished host is noticed by the keep-alive of an idle connection (16 s) or, with data under way, when the
+/// kernel gives up sending it.
+class TcpCarrier final : public Carrier {
+ public:
+  /// Uses the interface of that name, or all if it is empty. Throws Error(not_supported) where it has no address,
+  /// Error(io).
+  TcpCarrier(FrameSink& sink, const std::string& interface);
+  ~TcpCarrier() override;
+
+  std::vector<std::byte> address() const override { return encode(own_); }
+  Connection* connect(ConstByteSpan address, ConnectionOwner& owner) override;
+  void close(Connection* connection) override;
+  bool try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) override;
+  bool send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) override;
+  bool progress() override;
+  int descriptor() const noexcept override { return events_.number(); }
+  bool arm() override;
+  bool flush() override;
+  std::vector<std::string> networks(Connection* connection) const override;
+
+ private:
+  struct Socket;
+  struct Link;
+
+  Socket& add(Socket fresh);
+  bool look();
+  void queue(Socket& socket);
+  void answer_callers();
+  void advance(Socket& socket);
+  void advance_dial(Socket& socket);
+  void receive(Socket& socket);
+  void take(Socket& socket, ConstByteSpan arrived);
+  void greet(Socket& socket, ConstByteSpan& arrived);
+  bool greet_caller(Socket& socket);
+  bool greet_called(Socket& socket);
+  void end(Socket& socket, const std::string& why);
+  void drop(Socket& socket);
+  void dial_next(Link& link, const std::string& failure);
+  void use(Link& link, Socket& socket);
+  void fail(Link& link, const std::string& why);
+  void drain(Link& link);
+  void give_up_on_the_silent();
+
+  FrameSink& sink_;
+  TcpAddress own_;
+  std::vector<IpAddress> reachable_from_;  // this host's interfaces
+  Descriptor events_;                      // edge-triggered, of all sockets
+  Descriptor listening_;
+  Descriptor clock_;  // ticks while somebody is asked and has not answered
+  bool callers_ = false;
+  bool ticked_ = false;
+  std::vector<std::unique_ptr<Socket>> sockets_;
+  std::vector<std::unique_ptr<Socket>> dropped_;  // somebody may be at them
+  std::vector<Socket*> ready_;                    // to be looked at
+  std::vector<Socket*> turn_;                     // being looked at
+  std::map<ProcessId, std::unique_ptr<Link>> links_;
+  std::size_t asked_ = 0;   // sockets that wait for an answer
+  std::size_t unsent_ = 0;  // frames that wait for room
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace stretto::fabric::cluster::network

@@ -1,0 +1,211 @@
+// What the network's tests cannot do for all carriers: strangers at the port, wrong addresses, several interfaces.
+
+#include "stretto/fabric/cluster/tcp/tcp_carrier.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/base/error.h"
+#include "stretto/fabric/cluster/network/fake_node.h"
+#include "stretto/fabric/cluster/tcp/socket.h"
+
+namespace stretto::fabric::cluster::network {
+namespace {
+
+using network_test::pattern;
+
+const std::string loopback = "lo";
+
+/// One carrier, with all that it was told laid open.
+struct End final : FrameSink, ConnectionOwner {
+  void on_frame(Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept override {
+    last = from;
+    frames.emplace_back(header.size(), data.size());
+  }
+  void on_no_frame(Connection*, const char* why) noexcept override { complaint = why; }
+  void failed(const char* why) noexcept override { failure = why; }
+
+  std::vector<std::pair<std::size_t, std::size_t>> frames;
+  Connection* last = nullptr;
+  std::string complaint;
+  std::string failure;
+  TcpCarrier carrier{*this, loopback};
+};
+
+bool drive(std::vector<End*> ends, const std::function<bool()>& done) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!done()) {
+    for (End* const end : ends) end->carrier.progress();
+    if (std::chrono::steady_clock::now() > limit) return false;
+  }
+  return true;
+}
+
+void say(const Descriptor& socket, ConstByteSpan bytes) {
+  const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  while (send_some(socket, {&piece, 1}).bytes != bytes.size()) {
+  }
+}
+
+Descriptor stranger_at(const End& end) {
+  const TcpAddress address = decode_tcp_address(end.carrier.address());
+  Descriptor socket = begin_connect(address.interfaces.at(0), address.port);
+  EXPECT_TRUE(socket);
+  return socket;
+}
+
+/// Whether the other end has hung up on a stranger.
+bool hung_up(const Descriptor& socket) {
+  std::byte b{};
+  return receive_some(socket, {&b, 1}).ended;
+}
+
+/// The same, of one that was greeted first.
+bool hung_up_after_answer(const Descriptor& socket) {
+  std::array<std::byte, 64> bytes{};
+  return receive_some(socket, bytes).ended;
+}
+
+ProcessId process(int number) {
+  ProcessId id{};
+  id.fill(std::byte(number));
+  return id;
+}
+
+/// Both ends still find each other.
+void expect_service(End& end) {
+  End other;
+  other.carrier.connect(end.carrier.address(), other);
+  Connection* const connection = end.carrier.connect(other.carrier.address(), end);
+  const std::size_t before = other.frames.size();
+  ASSERT_TRUE(drive({&end, &other}, [&] { return end.carrier.try_send(connection, pattern(4, 1), {}); }));
+  ASSERT_TRUE(drive({&end, &other}, [&] { return other.frames.size() == before + 1; }));
+}
+
+TEST(TcpCarrier, StrangersThatSpeakNonsenseAreHungUpOn) {
+  End end;
+  const Descriptor stranger = stranger_at(end);
+  ASSERT_TRUE(drive({&end}, [&] { return connect_result(stranger) == 0; }));
+  say(stranger, pattern(100, 1));
+  ASSERT_TRUE(drive({&end}, [&] { return hung_up(stranger); }));
+  EXPECT_TRUE(end.frames.empty());
+  expect_service(end);
+}
+
+TEST(TcpCarrier, WhoMeansAnotherProcessIsHungUpOn) {
+  End end;
+  const Descriptor stranger = stranger_at(end);
+  say(stranger, encode(Hello{process(1), process(2)}));
+  ASSERT_TRUE(drive({&end}, [&] { return hung_up(stranger); }));
+  expect_service(end);
+}
+
+TEST(TcpCarrier, SilentStrangersAreDroppedWhenThereAreTooMany) {
+  End end;
+  std::vector<Descriptor> strangers;
+  for (int i = 0; i < 140; ++i) {
+    strangers.push_back(stranger_at(end));
+    end.carrier.progress();
+  }
+  ASSERT_TRUE(drive({&end}, [&] { return hung_up(strangers[0]) && hung_up(strangers[5]); }));
+  EXPECT_FALSE(hung_up(strangers.back()));
+  expect_service(end);
+}
+
+TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
+  End end;
+  const Descriptor rogue = stranger_at(end);
+  const ProcessId caller = process(1);
+  say(rogue, encode(Hello{caller, decode_tcp_address(end.carrier.address()).process}));
+  const std::vector<std::byte> promise(8, std::byte{0xFF});
+  say(rogue, promise);
+  ASSERT_TRUE(drive({&end}, [&] { return !end.complaint.empty() && hung_up_after_answer(rogue); }));
+  EXPECT_NE(end.complaint.find("promises a frame"), std::string::npos);
+  EXPECT_TRUE(end.failure.empty());
+}
+
+TEST(TcpCarrier, TheNextAddressIsTriedWhereOneLeadsElsewhere) {
+  End end;
+  End other;
+  TcpAddress address = decode_tcp_address(other.carrier.address());
+  // 127.0.0.77 is this host, too, but the other end listens at 127.0.0.1 only.
+  const IpAddress right = address.interfaces.at(0);
+  IpAddress nobody = right;
+  nobody.bytes[3] = std::byte{77};
+  address.interfaces = {nobody, right};
+  Connection* const connection = end.carrier.connect(encode(address), end);
+  ASSERT_TRUE(drive({&end, &other}, [&] { return end.carrier.try_send(connection, pattern(4, 1), pattern(9, 1)); }));
+  ASSERT_TRUE(drive({&end, &other}, [&] { return other.frames.size() == 1; }));
+  EXPECT_EQ(other.frames[0], (std::pair<std::size_t, std::size_t>(4, 9)));
+  EXPECT_EQ(end.carrier.networks(connection), std::vector<std::string>{"tcp/lo"});
+  EXPECT_TRUE(end.failure.empty());
+}
+
+TEST(TcpCarrier, AnotherProcessAtTheAddressIsNotSpokenTo) {
+  End end;
+  End other;
+  TcpAddress address = decode_tcp_address(other.carrier.address());
+  address.process = process(9);
+  end.carrier.connect(encode(address), end);
+  ASSERT_TRUE(drive({&end, &other}, [&] { return !end.failure.empty(); }));
+  EXPECT_NE(end.failure.find("cannot be reached"), std::string::npos) << end.failure;
+  EXPECT_TRUE(other.frames.empty());
+}
+
+TEST(TcpCarrier, WhereNobodyListensThePeerCannotBeReached) {
+  End end;
+  std::vector<std::byte> address;
+  {
+    const End gone;
+    address = gone.carrier.address();
+  }
+  Connection* const connection = end.carrier.connect(address, end);
+  ASSERT_TRUE(drive({&end}, [&] { return !end.failure.empty(); }));
+  EXPECT_NE(end.failure.find("Connection refused"), std::string::npos) << end.failure;
+  EXPECT_FALSE(end.carrier.try_send(connection, pattern(1, 1), {}));
+  EXPECT_TRUE(end.carrier.networks(connection).empty());
+  end.carrier.close(connection);
+}
+
+TEST(TcpCarrier, AnInterfaceThatIsNotThereIsNamed) {
+  End sink;
+  try {
+    const TcpCarrier carrier(sink, "no-such-device");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::not_supported);
+    EXPECT_NE(error.message().find("no-such-device"), std::string::npos);
+  }
+  for (const char* const network : {"", "udp", "tcp/", "TCP", "ucx/eth0"}) {
+    try {
+      (void)make_carrier(network, sink);
+      FAIL() << network;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << network;
+      EXPECT_NE(error.message().find("STRETTO_NETWORK"), std::string::npos);
+    }
+  }
+}
+
+// All interfaces, as is the default: two ends in one process reach each other by any of them.
+TEST(TcpCarrier, AllInterfacesAreOfferedWhereNoneIsNamed) {
+  End sink;
+  TcpCarrier carrier(sink, "");
+  EXPECT_GE(decode_tcp_address(carrier.address()).interfaces.size(), 1U);
+  End end;
+  Connection* const connection = end.carrier.connect(carrier.address(), end);
+  ASSERT_TRUE(drive({&end}, [&] {
+    carrier.progress();
+    return end.carrier.try_send(connection, pattern(4, 1), {});
+  }));
+}
+
+}  // namespace
+}  // namespace stretto::fabric::cluster::network
