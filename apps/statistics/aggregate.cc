@@ -1,6 +1,5 @@
 #include "statistics/aggregate.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,10 +47,8 @@ Aggregate& Aggregate::attach(Node& node) {
 
 Aggregate& Aggregate::of(Node& node) { return *static_cast<Aggregate*>(node.part(part_name)); }
 
-Event Aggregate::start(stretto::ConstByteSpan input, stretto::ByteSpan output, std::size_t element_bytes,
-                       const stretto::Reduction& reduction) {
-  input_ = input;
-  output_ = output;
+Event Aggregate::start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction) {
+  input_.assign(input.begin(), input.end());
   element_bytes_ = element_bytes;
   reduction_ = reduction;
   node_.barriers().arrive(std::exchange(called_, called_.next()));
@@ -64,15 +61,13 @@ void Aggregate::stop() {
 }
 
 Task<Bytes> Aggregate::advance(Bytes result) {
-  if (in_call_) finish_call(result);
+  if (in_call_) {
+    result_ = std::move(result);
+    node_.barriers().arrive(std::exchange(arriving_finish_, arriving_finish_.next()));
+  }
   co_await step(awaited_call_);
   in_call_ = !is_stopped_;
-  co_return in_call_ ? Bytes(input_.begin(), input_.end()) : Bytes();
-}
-
-void Aggregate::finish_call(const Bytes& result) {
-  std::copy(result.begin(), result.end(), output_.begin());
-  node_.barriers().arrive(std::exchange(arriving_finish_, arriving_finish_.next()));
+  co_return in_call_ ? input_ : Bytes();
 }
 
 Task<> Aggregate::lead() {

@@ -23,9 +23,11 @@ class Aggregate {
   static Aggregate& attach(stretto::Node& node);
   static Aggregate& of(stretto::Node& node);
 
-  /// Combines the inputs of all nodes, `element_bytes` each, into every output. Both live until the event triggers.
-  stretto::Event start(stretto::ConstByteSpan input, stretto::ByteSpan output, std::size_t element_bytes,
-                       const stretto::Reduction& reduction);
+  /// Combines the inputs of all nodes, of elements of `element_bytes`; triggers when result() is there. Copies the
+  /// input: where a call fails, the leader's task may still ask for it.
+  stretto::Event start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction);
+  /// Of the last call. Valid until the next one.
+  stretto::ConstByteSpan result() const { return result_; }
   /// The last call, on all nodes.
   void stop();
   /// The top-level task, on node 0, until all have stopped. Where it fails, node 0's pending call does.
@@ -37,11 +39,10 @@ class Aggregate {
 
  private:
   stretto::Task<> go_round();
-  void finish_call(const std::vector<std::byte>& result);
 
   stretto::Node& node_;
-  stretto::ConstByteSpan input_;
-  stretto::ByteSpan output_;
+  std::vector<std::byte> input_;
+  std::vector<std::byte> result_;
   std::size_t element_bytes_ = 0;
   stretto::Reduction reduction_;
   bool is_stopped_ = false;

@@ -11,15 +11,13 @@
 namespace statistics {
 
 using stretto::Event;
-using stretto::Future;
 using stretto::Group;
 using stretto::Node;
-using stretto::NodeId;
 using stretto::Task;
 
 namespace {
 
-constexpr NodeId root = 0;
+constexpr stretto::NodeId root = 0;
 
 /// What one method gives.
 struct Run {
@@ -37,10 +35,8 @@ Task<Tally> measure(Meeting& meeting, const std::vector<Moments>& moments, std::
   Tally tally;
   for (std::size_t i = 0; i <= repeat; ++i) {
     const double begin = node.now();
-    const Event done = meeting.combine(std::span<const Moments>(moments), std::span(combined), CombineMoments());
-    const Future<double> done_at = node.time_of(done);
-    co_await done;
-    const double end = co_await done_at;
+    const double end =
+        co_await meeting.combine(std::span<const Moments>(moments), std::span(combined), CombineMoments());
     if (i > 0) tally.add(end - begin);
   }
   co_return tally;
