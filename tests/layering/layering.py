@@ -35,7 +35,7 @@ PROGRAMS = ("apps", "examples", "benchmarks")
 PROGRAMS_MAY_INCLUDE = tuple(module for module in ALLOWED if module != "cli")
 
 # json_fwd.hpp only declares: it is there for headers.
-HEAVY = re.compile(r"<(?:nlohmann/(?!json_fwd)|spdlog/|fmt/|CLI/|boost/|uc[pst]/|pmix|hwloc|sodium)")
+HEAVY = re.compile(r"<(?:nlohmann/(?!json_fwd)|spdlog/|fmt/|CLI/|boost/|uc[pst]/|pmix|hwloc|sodium|fftw)")
 
 # The modules that drive the machine, real or simulated: time and chance enter through them alone.
 DRIVERS = ("base", "fabric")
