@@ -55,7 +55,11 @@ std::string describe(const Shape& shape) {
             std::to_string(shape.inner_receivers) + " and the last " + std::to_string(shape.size - shape.contributors);
   }
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";
-  if (!shape.commutative) text += ", in rank order";
+  if (shape.reproducible) {
+    text += ", in the canonical tree";
+  } else if (!shape.commutative) {
+    text += ", in rank order";
+  }
   return text;
 }
 
@@ -100,6 +104,9 @@ std::string defect_of(const Shape& shape) {
   if (!shape.commutative && !is_reduction(shape.operation)) {
     return "an operation without an operator, " + std::string(name_of(shape.operation)) +
            ", has nothing to keep in order; commutative must be true";
+  }
+  if (shape.reproducible && shape.commutative) {
+    return "the canonical tree is in rank order; where reproducible is true, commutative must be false";
   }
   return defect_of_roles(shape);
 }

@@ -4,7 +4,7 @@
 
 namespace stretto::schedule {
 
-/// Reduce-scatter in one round, any size: each rank takes its block of all inputs, and combines them in rank order.
+/// Reduce-scatter in one round, any size: each rank takes its block of all inputs, and combines them canonically.
 ///
 /// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 /// operations in MPICH", IJHPCA 19(1), 2005, on reduce-scatter, with all messages at once. It is the first round of
@@ -18,6 +18,7 @@ class DirectReduceScatter final : public Algorithm {
   std::string_view name() const noexcept override { return "direct_reduce_scatter"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::reduce_scatter; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape&) const override { return 1; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

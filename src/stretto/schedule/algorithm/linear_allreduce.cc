@@ -1,5 +1,6 @@
 #include "stretto/schedule/algorithm/linear_allreduce.h"
 
+#include "stretto/schedule/algorithm/canonical_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -15,11 +16,14 @@ void LinearAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Si
     return;
   }
   if (round == 0) {
-    sink.copy(input(), output());
-    for (Rank rank = 1; rank < shape.size; ++rank) accumulate(sink, me, rank, scratch(rank - 1), output());
+    combine_canonically(sink, shape, me, 0, output());
   } else {
     for (Rank rank = 1; rank < shape.size; ++rank) sink.send(rank, output());
   }
+}
+
+std::uint32_t LinearAllreduce::scratch_blocks(const Shape& shape, Rank me) const {
+  return me == 0 ? canonical_scratch(shape.blocks, shape.size) : 0;
 }
 
 }  // namespace stretto::schedule

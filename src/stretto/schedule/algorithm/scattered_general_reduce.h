@@ -19,13 +19,14 @@ namespace stretto::schedule {
 ///     round 0      R0 <- 1, 2         R1 <- 0, 2     R2 <- 0, 1
 ///     round 1      -> 3, all <- 2, 1  -> 3, 0        -> 0, 3        all <- 0, 2, 1
 ///
-/// Every block is combined in rank order (rank_order.h).
+/// Every block is combined in the canonical tree (canonical_order.h).
 class ScatteredGeneralReduce final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "scattered_general_reduce"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::general_reduce; }
   Blocking blocking(const Shape& shape) const override { return {.unit = shape.contributors}; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 1 : 2; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;
