@@ -35,6 +35,7 @@ struct ExplainArguments {
   std::string cores;
   std::string root = "0";
   bool ordered = false;
+  bool reproducible = false;
   bool measure = false;
   double seconds = 0.05;
   bool as_json = false;
@@ -75,7 +76,8 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
   request.shape.operation = parse_operation(arguments.operation);
   request.shape.size = nodes;
   request.shape.root = static_cast<schedule::Rank>(parse_count(arguments.root, "--root", 0, most_nodes - 1));
-  request.shape.commutative = !arguments.ordered;
+  request.shape.reproducible = arguments.reproducible;
+  request.shape.commutative = !arguments.ordered && !arguments.reproducible;
   if (request.shape.operation == Operation::general_reduce) {
     request.shape.contributors = request.shape.inner_receivers = nodes;
   }
@@ -127,6 +129,7 @@ void print_json(const Explanation& found) {
   nlohmann::ordered_json object{{"operation", name_of(request.shape.operation)},
                                 {"nodes", request.shape.size},
                                 {"bytes", request.bytes},
+                                {"reproducible", request.shape.reproducible},
                                 {"link", name_of(request.placement.link)},
                                 {"ranks_of_host", request.placement.ranks_of_host},
                                 {"cores_of_host", request.placement.cores_of_host},
@@ -231,6 +234,8 @@ void add_explain_command(CLI::App& app) {
   command->add_option("--cores", arguments->cores, "Cores that they share; default: this machine's");
   command->add_option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter")->capture_default_str();
   command->add_flag("--ordered", arguments->ordered, "The operator does not commute");
+  command->add_flag("--reproducible", arguments->reproducible,
+                    "Only schedules that combine in the canonical tree: the same bits by each of them");
   command->add_flag("--measure", arguments->measure,
                     "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
   command->add_option("--seconds", arguments->seconds, "About how long to measure each")

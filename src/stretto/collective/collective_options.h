@@ -34,10 +34,20 @@ class CollectiveOptions {
     return *this;
   }
 
+  /// Has a reduction combine its terms in the canonical tree of its group (schedule/canonical.h). Each element of the
+  /// result then has the same bits in every run, whatever schedule serves the call, however many elements travel with
+  /// it, and wherever the nodes are, given that the operator itself always gives the same bits; but the payloads of
+  /// NaNs are not promised. The same on all nodes. Also for a whole job: STRETTO_REPRODUCIBLE.
+  CollectiveOptions& reproducible(bool value = true) noexcept {
+    reproducible_ = value;
+    return *this;
+  }
+
   Event precondition() const noexcept { return precondition_; }
   std::uint64_t key() const noexcept { return key_; }
   std::string_view algorithm() const noexcept { return algorithm_; }
   std::uint32_t segments() const noexcept { return segments_; }
+  bool is_reproducible() const noexcept { return reproducible_; }
   const std::source_location& where() const noexcept { return where_; }
 
  private:
@@ -46,6 +56,7 @@ class CollectiveOptions {
   std::uint64_t key_ = 0;
   std::string_view algorithm_;
   std::uint32_t segments_ = 1;
+  bool reproducible_ = false;
 };
 
 }  // namespace stretto

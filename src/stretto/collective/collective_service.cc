@@ -96,10 +96,12 @@ CollectiveService::~CollectiveService() {
 
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
-Named CollectiveService::check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const {
+Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
   require_valid(group, call, node_.size());
   const Rank me = group.rank_of(node_.id());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
+  call.reproducible =
+      schedule::is_reduction(call.operation) && (options.is_reproducible() || node_.surroundings().reproducible);
   const schedule::Shape shape = shape_of(call, group.size());
   require_apart(call, shape, me);
   node_.events().check(options.precondition());

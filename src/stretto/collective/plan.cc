@@ -14,7 +14,8 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
   std::uint64_t digest = fnv1a_64(algorithm.name());
   for (const std::uint64_t part :
        {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root},
-        std::uint64_t{shape.blocks}, std::uint64_t{shape.contributors}, std::uint64_t{shape.inner_receivers}}) {
+        std::uint64_t{shape.blocks}, std::uint64_t{shape.contributors}, std::uint64_t{shape.inner_receivers},
+        std::uint64_t{shape.reproducible}}) {
     digest = mix_64(digest ^ part);
   }
   return digest;

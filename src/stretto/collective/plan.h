@@ -31,7 +31,7 @@ class Plan {
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   /// The steps that depend on none.
   const std::vector<std::uint32_t>& first_steps() const noexcept { return first_steps_; }
-  /// Of algorithm, operation, size and root: the same on all ranks.
+  /// Of algorithm, operation, size, root and whether it is reproducible: the same on all ranks.
   std::uint64_t digest() const noexcept { return digest_; }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
