@@ -66,9 +66,7 @@ class Mutator {
       expect_rejected(rank, step, "another source", [&](Program& program) { ++program.steps[step].source_first; });
       expect_rejected(rank, step, "an earlier source", [&](Program& program) { --program.steps[step].source_first; });
     }
-    // What one combines into another partial result in scratch instead may be as right where terms may change places.
-    const bool is_partial = original.kind == StepKind::reduce && original.destination_buffer == Buffer::scratch;
-    if (original.kind != StepKind::send && !(is_partial && shape_.commutative)) {
+    if (original.kind != StepKind::send) {
       expect_rejected(rank, step, "another destination",
                       [&](Program& program) { ++program.steps[step].destination_first; });
       expect_rejected(rank, step, "an earlier destination",

@@ -1,6 +1,6 @@
 #include "stretto/schedule/algorithm/direct_allreduce.h"
 
-#include "stretto/schedule/algorithm/canonical_order.h"
+#include "stretto/schedule/algorithm/rank_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -15,7 +15,7 @@ void DirectAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Si
     const Rank peer = after(me, distance, shape.size);
     sink.send(peer, round == 0 ? input(peer) : output(me));
   }
-  if (round == 0) return combine_canonically(sink, shape, me, me, output(me));
+  if (round == 0) return combine_in_rank_order(sink, shape, me, me, output(me));
   for (Rank distance = 1; distance < shape.size; ++distance) {
     const Rank peer = before(me, distance, shape.size);
     sink.receive(peer, output(peer));
@@ -23,7 +23,7 @@ void DirectAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Si
 }
 
 std::uint32_t DirectAllreduce::scratch_blocks(const Shape& shape, Rank) const {
-  return canonical_scratch(shape.size, shape.size);
+  return rank_order_scratch(shape, shape.size);
 }
 
 }  // namespace stretto::schedule

@@ -17,7 +17,8 @@ namespace stretto::schedule {
 ///     round 0      R0 <- 1, 2, 3        R1 <- 0, 2, 3        R2 <- 0, 1, 3        R3 <- 0, 1, 2
 ///     round 1      all <- 3, 2, 1       all <- 0, 3, 2       all <- 1, 0, 3       all <- 2, 1, 0
 ///
-/// Every block is combined in the canonical tree (canonical_order.h): the bits do not depend on how the vector was cut.
+/// Every block is combined in rank order, and in the same brackets (rank_order.h): the bits do not depend on how the
+/// vector was cut.
 class DirectAllreduce final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "direct_allreduce"; }

@@ -1,6 +1,6 @@
 #include "stretto/schedule/algorithm/direct_reduce.h"
 
-#include "stretto/schedule/algorithm/canonical_order.h"
+#include "stretto/schedule/algorithm/rank_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -21,11 +21,11 @@ void DirectReduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sink&
       sink.receive(peer, output(peer));
     }
   }
-  if (round == 0) combine_canonically(sink, shape, me, me, is_root ? output(me) : scratch(me));
+  if (round == 0) combine_in_rank_order(sink, shape, me, me, is_root ? output(me) : scratch(me));
 }
 
 std::uint32_t DirectReduce::scratch_blocks(const Shape& shape, Rank) const {
-  return canonical_scratch(shape.size, shape.size);
+  return rank_order_scratch(shape, shape.size);
 }
 
 }  // namespace stretto::schedule

@@ -1,6 +1,6 @@
 #include "stretto/schedule/algorithm/direct_reduce_scatter.h"
 
-#include "stretto/schedule/algorithm/canonical_order.h"
+#include "stretto/schedule/algorithm/rank_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -15,11 +15,11 @@ void DirectReduceScatter::steps(const Shape& shape, Rank me, std::uint32_t, Sink
     const Rank peer = after(me, distance, shape.size);
     sink.send(peer, input(peer));
   }
-  combine_canonically(sink, shape, me, me, output());
+  combine_in_rank_order(sink, shape, me, me, output());
 }
 
 std::uint32_t DirectReduceScatter::scratch_blocks(const Shape& shape, Rank) const {
-  return canonical_scratch(shape.size, shape.size);
+  return rank_order_scratch(shape, shape.size);
 }
 
 }  // namespace stretto::schedule

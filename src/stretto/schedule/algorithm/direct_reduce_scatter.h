@@ -4,7 +4,7 @@
 
 namespace stretto::schedule {
 
-/// Reduce-scatter in one round, any size: each rank takes its block of all inputs, and combines them canonically.
+/// Reduce-scatter in one round, any size: each rank takes its block of all inputs, and combines them in rank order.
 ///
 /// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 /// operations in MPICH", IJHPCA 19(1), 2005, on reduce-scatter, with all messages at once. It is the first round of

@@ -4,7 +4,7 @@
 
 namespace stretto::schedule {
 
-/// All-reduce in which rank 0 takes all inputs, combines them in the canonical tree, and gives all the result.
+/// All-reduce in which rank 0 takes all inputs, combines them in rank order, and gives everybody the result.
 ///
 /// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear"; on ranks with a core each, trees are
 /// better. For ranks that take turns on few cores: each has to run only twice, once to give and once to get, where a

@@ -4,7 +4,7 @@
 
 namespace stretto::schedule {
 
-/// Reduce in which the root takes all inputs and combines them in the canonical tree: one round, any size.
+/// Reduce in which the root takes all inputs and combines them in rank order: one round, any size.
 ///
 /// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear". For ranks that take turns on few
 /// cores, since each but the root has to run only once. P = 4, root 1:

@@ -1,6 +1,6 @@
 #include "stretto/schedule/algorithm/scattered_general_reduce.h"
 
-#include "stretto/schedule/algorithm/canonical_order.h"
+#include "stretto/schedule/algorithm/rank_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -18,7 +18,7 @@ void reduce_scatter(Sink& sink, const Shape& shape, Rank me, BlockRef result) {
     const Rank peer = after(me, distance, shape.contributors);
     sink.send(peer, input(peer));
   }
-  combine_canonically(sink, shape, me, me, result);
+  combine_in_rank_order(sink, shape, me, me, result);
 }
 
 /// Gives `result` to all receivers, beginning with different ones.
@@ -56,7 +56,7 @@ void ScatteredGeneralReduce::steps(const Shape& shape, Rank me, std::uint32_t ro
 }
 
 std::uint32_t ScatteredGeneralReduce::scratch_blocks(const Shape& shape, Rank me) const {
-  return me < shape.contributors ? canonical_scratch(shape.contributors, shape.contributors) : 0;
+  return me < shape.contributors ? rank_order_scratch(shape, shape.contributors) : 0;
 }
 
 }  // namespace stretto::schedule

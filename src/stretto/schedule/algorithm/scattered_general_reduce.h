@@ -19,7 +19,7 @@ namespace stretto::schedule {
 ///     round 0      R0 <- 1, 2         R1 <- 0, 2     R2 <- 0, 1
 ///     round 1      -> 3, all <- 2, 1  -> 3, 0        -> 0, 3        all <- 0, 2, 1
 ///
-/// Every block is combined in the canonical tree (canonical_order.h).
+/// Every block is combined in rank order (rank_order.h).
 class ScatteredGeneralReduce final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "scattered_general_reduce"; }

@@ -1,4 +1,4 @@
-#include "stretto/schedule/algorithm/canonical_order.h"
+#include "stretto/schedule/algorithm/rank_order.h"
 
 #include <vector>
 
@@ -9,26 +9,22 @@ namespace {
 class Partials {
  public:
   Partials(Sink& sink, const Shape& shape, Rank me, std::uint32_t block, BlockRef result)
-      : sink_(sink),
-        vector_(vector_blocks(shape)),
-        terms_(contributing_ranks(shape)),
-        me_(me),
-        block_(block),
-        result_(result) {}
+      : sink_(sink), shape_(shape), vector_(vector_blocks(shape)), me_(me), block_(block), result_(result) {}
 
   void join(Rank rank) {
-    const bool begins_pair = rank % 2 == 0;
+    const bool begins = shape_.reproducible ? rank % 2 == 0 : rank == 0;
     if (rank == me_) {
-      join_own(begins_pair);
-    } else if (begins_pair) {
-      partials_.push_back(slot(static_cast<std::uint32_t>(partials_.size())));
+      join_own(begins);
+    } else if (begins) {
+      begin();
       sink_.receive(rank, partials_.back());
     } else {
-      const BlockRef landing = slot(doublings(terms_) + rank / 2 % 2);
+      const BlockRef landing = slot(rank_order_partials(shape_) + (shape_.reproducible ? rank / 2 : rank) % 2);
       sink_.receive(rank, landing);
       sink_.reduce(landing, partials_.back(), Order::destination_first);
     }
-    for (Rank joined = (rank + 1) / 2; !begins_pair && joined % 2 == 0; joined /= 2) combine_last_two();
+    if (begins || !shape_.reproducible) return;
+    for (Rank pairs = (rank + 1) / 2; pairs % 2 == 0; pairs /= 2) combine_last_two();
   }
 
   void combine_rest() {
@@ -36,16 +32,22 @@ class Partials {
   }
 
  private:
-  // Slot vector 0 may have the result.
-  BlockRef slot(std::uint32_t number) const { return scratch(vector_ * (1 + number) + block_); }
+  BlockRef slot(std::uint32_t number) const { return scratch(vector_ * number + block_); }
+  void begin() { partials_.push_back(slot(static_cast<std::uint32_t>(partials_.size()))); }
 
-  void join_own(bool begins_pair) {
-    sink_.copy(input(block_), result_);
-    if (begins_pair) {
-      partials_.push_back(result_);
-    } else {
+  void join_own(bool begins) {
+    const BlockRef mine = input(block_);
+    const bool gathers_there = result_.buffer == Buffer::output;
+    if (begins) {
+      begin();
+      if (gathers_there) partials_.back() = result_;
+      sink_.copy(mine, partials_.back());
+    } else if (gathers_there) {
+      sink_.copy(mine, result_);
       sink_.reduce(partials_.back(), result_, Order::source_first);
       partials_.back() = result_;
+    } else {
+      sink_.reduce(mine, partials_.back(), Order::destination_first);
     }
   }
 
@@ -53,7 +55,7 @@ class Partials {
     const BlockRef right = partials_.back();
     partials_.pop_back();
     BlockRef& left = partials_.back();
-    if (right == result_) {
+    if (right.buffer == Buffer::output) {
       sink_.reduce(left, right, Order::source_first);
       left = right;
     } else {
@@ -62,8 +64,8 @@ class Partials {
   }
 
   Sink& sink_;
+  const Shape& shape_;
   std::uint32_t vector_;
-  Rank terms_;
   Rank me_;
   std::uint32_t block_;
   BlockRef result_;
@@ -72,7 +74,7 @@ class Partials {
 
 }  // namespace
 
-void combine_canonically(Sink& sink, const Shape& shape, Rank me, std::uint32_t block, BlockRef result) {
+void combine_in_rank_order(Sink& sink, const Shape& shape, Rank me, std::uint32_t block, BlockRef result) {
   Partials partials(sink, shape, me, block, result);
   for (Rank rank = 0; rank < contributing_ranks(shape); ++rank) partials.join(rank);
   partials.combine_rest();
