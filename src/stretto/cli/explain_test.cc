@@ -82,6 +82,18 @@ TEST(ExplainCommand, ShowsWhichAreReproducible) {
   EXPECT_NE(output_of("explain allreduce --nodes 8 --reproducible").find("in the canonical tree"), std::string::npos);
 }
 
+TEST(ExplainCommand, ShowsWhereAuxiliariesHelp) {
+  const auto found =
+      nlohmann::json::parse(output_of("explain allreduce --nodes 13 --auxiliaries 3 --link wire --json"));
+  EXPECT_EQ(found.at("candidates").at(0).at("algorithm"), "padded_doubling");
+  EXPECT_EQ(found.at("candidates").at(0).at("auxiliaries"), 3);
+  EXPECT_FALSE(found.at("candidates").at(1).contains("auxiliaries"));
+  EXPECT_NE(output_of("explain allreduce --nodes 13 --auxiliaries 3 --link wire").find("padded_doubling, 3 auxiliary"),
+            std::string::npos);
+  expect_error("explain scan --nodes 13 --auxiliaries 3", "only an allreduce has auxiliaries");
+  expect_error("explain allreduce --nodes 13 --auxiliaries 3 --measure", "--auxiliaries is for predictions");
+}
+
 TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {
   const auto found =
       nlohmann::json::parse(output_of("explain allgather --nodes 3 --bytes 8KiB --measure --seconds 0.001 --json"));

@@ -22,9 +22,10 @@ struct ShapeArguments {
   bool ordered = false;
   std::string contributors;     ///< empty: of a general_reduce all, otherwise 0
   std::string inner_receivers;  ///< empty: of a general_reduce all contributors, otherwise 0
+  std::string auxiliaries = "0";
 
-  /// Adds ALGORITHM, --nodes, --root, --blocks, --ordered, --contributors and --inner-receivers to `command`. REQUIRES:
-  /// this outlives the parsing.
+  /// Adds ALGORITHM, --nodes, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries to
+  /// `command`. REQUIRES: this outlives the parsing.
   void add_to(CLI::App& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;

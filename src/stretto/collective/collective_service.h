@@ -72,6 +72,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     std::uint32_t step;
   };
 
+  Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;

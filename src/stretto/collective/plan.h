@@ -14,7 +14,7 @@ namespace stretto {
 /// A schedule, ready to be run: its messages can be found by peer and tag. Immutable, shared by all runs.
 class Plan {
  public:
-  /// REQUIRES: the algorithm supports the shape, me < shape.size.
+  /// A member from shape.size on does nothing. REQUIRES: the algorithm supports the shape.
   Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
 
   const schedule::Schedule& schedule() const noexcept { return schedule_; }

@@ -44,6 +44,7 @@ Choice Selector::choose(const schedule::Shape& shape, std::size_t bytes, bool eq
                 shape.reproducible,
                 shape.contributors,
                 shape.inner_receivers,
+                shape.auxiliaries,
                 request.bytes,
                 equal_blocks,
                 link};

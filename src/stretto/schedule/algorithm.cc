@@ -184,6 +184,7 @@ std::string Algorithm::refusal(const Shape& shape) const {
   if (needs_commutative() && !shape.commutative) {
     return std::string(name()) + " does not keep the ranks' terms in order; the operator must commute";
   }
+  if (shape.auxiliaries > 0 && !uses_auxiliaries()) return std::string(name()) + " has no use for auxiliaries";
   if (shape.reproducible && !is_canonical(shape)) {
     return std::string(name()) + " does not combine the terms of " + std::to_string(contributing_ranks(shape)) +
            " ranks in the canonical tree, so it is not reproducible; `stretto explain --reproducible` lists those that "

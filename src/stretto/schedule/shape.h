@@ -44,6 +44,9 @@ struct Shape {
   Rank contributors = 0;
   Rank inner_receivers = 0;
 
+  /// allreduce: so many ranks, the last ones, neither contribute nor receive, but may help. Otherwise 0.
+  Rank auxiliaries = 0;
+
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 

@@ -10,18 +10,26 @@ namespace {
 /// The places of a group, and who looks after them.
 class Places {
  public:
-  explicit Places(Rank size) : size_(size), half_(size == 1 ? 0 : Rank{1} << (doublings(size) - 1)) {}
+  explicit Places(const Shape& shape)
+      : terms_(contributing_ranks(shape)),
+        ranks_(shape.size),
+        half_(terms_ == 1 ? 0 : Rank{1} << (doublings(terms_) - 1)) {}
 
-  Rank rank_of(Rank place) const { return place < size_ ? place : place - half_; }
+  Rank rank_of(Rank place) const { return place < ranks_ ? place : place - half_; }
+  /// Whether `me` has a place of its own: an auxiliary beyond the last place has none.
+  bool has_first(Rank me) const { return me < terms_ || me / 2 < half_; }
   /// Whether `me` has an empty place beside its own: half_ places on.
-  bool has_second(Rank me) const { return me < half_ && me + half_ >= size_; }
+  bool has_second(Rank me) const { return me < half_ && me + half_ >= ranks_; }
   Rank second(Rank me) const { return me + half_; }
   /// Whether the place holds something after so many rounds.
-  bool holds(Rank place, std::uint32_t rounds) const { return place >> rounds << rounds < size_; }
+  bool holds(Rank place, std::uint32_t rounds) const { return place >> rounds << rounds < terms_; }
+  /// Whether the place has to hold something then: all, but for empty ones in the end.
+  bool needs(Rank place, std::uint32_t rounds) const { return place < terms_ || rounds < doublings(terms_); }
 
  private:
-  Rank size_;
-  Rank half_;
+  Rank terms_;
+  Rank ranks_;
+  Rank half_;  ///< of the places
 };
 
 /// What a place does in a round: it gives what it holds, and combines what it gets, lower places first.
@@ -33,10 +41,10 @@ struct Exchange {
   BlockRef partial;
 
   void give(Sink& sink) const {
-    if (places.holds(place, round)) sink.send(places.rank_of(partner), partial);
+    if (places.holds(place, round) && places.needs(partner, round + 1)) sink.send(places.rank_of(partner), partial);
   }
   void take(Sink& sink, BlockRef landing) const {
-    if (!places.holds(partner, round)) return;
+    if (!places.holds(partner, round) || !places.needs(place, round + 1)) return;
     const bool is_first = !places.holds(place, round);
     sink.receive(places.rank_of(partner), is_first ? partial : landing);
     if (is_first) return;
@@ -52,13 +60,15 @@ std::string_view PaddedDoubling::source() const noexcept {
 }
 
 std::uint32_t PaddedDoubling::rounds(const Shape& shape) const {
-  return std::max(doublings(shape.size), 1U);  // a rank that is alone still has its copy to make
+  // A rank that is alone still has its copy to make.
+  return std::max(doublings(contributing_ranks(shape)), 1U);
 }
 
 void PaddedDoubling::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
-  if (round == 0) sink.copy(input(), output());
-  if (shape.size == 1) return;
-  const Places places(shape.size);
+  const Places places(shape);
+  const bool is_auxiliary = me >= contributing_ranks(shape);
+  if (round == 0 && !is_auxiliary) sink.copy(input(), output());
+  if (contributing_ranks(shape) == 1 || !places.has_first(me)) return;
   const Rank distance = Rank{1} << round;
   const bool has_second = places.has_second(me);
   const Rank second = places.second(me);
@@ -67,7 +77,7 @@ void PaddedDoubling::steps(const Shape& shape, Rank me, std::uint32_t round, Sin
     return sink.reduce(other_half, output(), Order::destination_first);
   }
   // Two landing slots for each place take turns, so that a partner who is one round ahead finds its slot free.
-  const Exchange mine{places, me, me ^ distance, round, output()};
+  const Exchange mine{places, me, me ^ distance, round, is_auxiliary ? other_half : output()};
   const Exchange beside{places, second, second ^ distance, round, other_half};
   mine.give(sink);
   if (has_second) beside.give(sink);
@@ -76,8 +86,8 @@ void PaddedDoubling::steps(const Shape& shape, Rank me, std::uint32_t round, Sin
 }
 
 std::uint32_t PaddedDoubling::scratch_blocks(const Shape& shape, Rank me) const {
-  if (shape.size == 1) return 0;
-  return Places(shape.size).has_second(me) ? 5 : 2;
+  if (contributing_ranks(shape) == 1) return 0;
+  return Places(shape).has_second(me) || me >= contributing_ranks(shape) ? 5 : 2;
 }
 
 }  // namespace stretto::schedule
