@@ -64,7 +64,8 @@ nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const sched
                                 {"nodes", shape.size},
                                 {"root", shape.root},
                                 {"blocks", shape.blocks},
-                                {"commutative", shape.commutative}};
+                                {"commutative", shape.commutative},
+                                {"reproducible", shape.reproducible}};
   if (shape.operation == schedule::Operation::general_reduce) {
     object["contributors"] = shape.contributors;
     object["inner_receivers"] = shape.inner_receivers;

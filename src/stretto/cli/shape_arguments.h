@@ -36,8 +36,8 @@ struct ShapeArguments {
 /// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form.
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks);
 
-/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative"; of a general_reduce also
-/// "contributors", "inner_receivers".
+/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative", "reproducible"; of a general_reduce
+/// also "contributors", "inner_receivers".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
 
 /// One line for each algorithm: its name, and what it is.

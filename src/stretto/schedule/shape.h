@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,7 +48,7 @@ struct Shape {
   /// allreduce: so many ranks, the last ones, neither contribute nor receive, but may help. Otherwise 0.
   Rank auxiliaries = 0;
 
-  friend bool operator==(const Shape&, const Shape&) = default;
+  friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
 /// One line for people: "allreduce of 6 ranks", "reduce of 6 ranks to rank 2, in rank order".
