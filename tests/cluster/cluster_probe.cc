@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "stretto/base/error.h"
+#include "stretto/base/hash.h"
 #include "stretto/collective/collective.h"
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/node.h"
@@ -364,6 +366,29 @@ int networks() {
   }
 }
 
+/// A node's bits of sums that depend on every bracket: the same for any way to run the job.
+void sum_reproducibly(Node& node, const Arguments& arguments) {
+  const bool by_option = arguments.empty();
+  const CollectiveOptions options = CollectiveOptions().reproducible(by_option);
+  std::uint64_t digest = 0;
+  const auto note = [&](const std::vector<double>& values) {
+    digest = mix_64(digest ^ fnv1a_64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)}));
+  };
+  for (const std::size_t count : word_counts) {
+    std::vector<double> data(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t bits = mix_64((node.id() + 1) * 1'000'003 + i);
+      data[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
+    }
+    std::vector<double> sums(count);
+    allreduce(node, Group::all(node), std::span<const double>(data), std::span(sums), sum, options).wait();
+    note(sums);
+    scan(node, Group::all(node), std::span<const double>(data), std::span(sums), sum, options).wait();
+    note(sums);
+  }
+  say(node, "sums " + std::to_string(digest));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -373,6 +398,7 @@ int main(int argc, char** argv) {
       {"fail", fail},
       {"stop", stop},
       {"idle", idle},
+      {"sum-reproducibly", sum_reproducibly},
   };
   const Arguments words(argv + 1, argv + argc);
   const std::string action = words.empty() ? "" : words.front();

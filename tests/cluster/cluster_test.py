@@ -73,6 +73,32 @@ class Job(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, "node 0 of 1 OK\n"), result)
 
 
+class Reproducible(unittest.TestCase):
+    def bits(self, result):
+        self.assertEqual(result.returncode, 0, result)
+        return sorted(result.stdout.splitlines())
+
+    def test_processes_threads_and_simulated_nodes_have_the_same_bits(self):
+        for count in (2, 5, 8):
+            expected = self.bits(call([PROBE, "sum-reproducibly"], STRETTO_FABRIC=f"local:{count}"))
+            self.assertEqual(len(expected), count)
+            simulated = call([PROBE, "sum-reproducibly"], STRETTO_FABRIC=f"sim:{count},latency=9us,jitter=5us,reorder=0.2")
+            self.assertEqual(self.bits(simulated), expected)
+            self.assertEqual(self.bits(run(count, "sum-reproducibly")), expected)
+            of_job = run(count, "sum-reproducibly", "job", STRETTO_REPRODUCIBLE="1", STRETTO_WORKERS="1")
+            self.assertEqual(self.bits(of_job), expected)
+
+    def test_nodes_that_disagree_hear_of_it(self):
+        one_does = 'STRETTO_REPRODUCIBLE=$((STRETTO_JOB_RANK % 2)) exec "$0" sum-reproducibly job'
+        result = call([STRETTO, "run", "-n", "2", "sh", "-c", one_does, PROBE])
+        self.assertNotEqual(result.returncode, 0, result)
+        self.assertIn("mismatch", result.stderr)
+
+    def test_a_switch_is_0_or_1(self):
+        result = call([PROBE, "sum-reproducibly"], STRETTO_REPRODUCIBLE="2")
+        self.assertIn("STRETTO_REPRODUCIBLE is 2; it is 0 or 1", result.stderr)
+
+
 class Death(unittest.TestCase):
     def check(self, place):
         for count, victim in ((2, 1), (4, 0), (5, 2)):

@@ -29,6 +29,8 @@ constexpr std::array settings_table{
                 "what waits for other nodes for so long is told in the log; 0: nothing is"},
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",
                 "file of costs, by `stretto tune`, that schedules are chosen by; default: the built-in ones"},
+    SettingInfo{"STRETTO_REPRODUCIBLE", SettingKind::count, "0",
+                "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible"},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},

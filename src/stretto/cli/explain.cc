@@ -34,7 +34,9 @@ struct ExplainArguments {
   std::string link;
   std::string cores;
   std::string root = "0";
+  std::string auxiliaries = "0";
   bool ordered = false;
+  bool reproducible = false;
   bool measure = false;
   double seconds = 0.05;
   bool as_json = false;
@@ -75,7 +77,11 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
   request.shape.operation = parse_operation(arguments.operation);
   request.shape.size = nodes;
   request.shape.root = static_cast<schedule::Rank>(parse_count(arguments.root, "--root", 0, most_nodes - 1));
-  request.shape.commutative = !arguments.ordered;
+  request.shape.auxiliaries =
+      static_cast<schedule::Rank>(parse_count(arguments.auxiliaries, "--auxiliaries", 0, most_nodes - nodes));
+  request.shape.size += request.shape.auxiliaries;
+  request.shape.reproducible = arguments.reproducible;
+  request.shape.commutative = !arguments.ordered && !arguments.reproducible;
   if (request.shape.operation == Operation::general_reduce) {
     request.shape.contributors = request.shape.inner_receivers = nodes;
   }
@@ -108,8 +114,10 @@ void print_text(const Explanation& found) {
   row("  schedule", "segments", "predicted", found.measured.empty() ? "" : "measured");
   for (std::size_t i = 0; i < found.candidates.size(); ++i) {
     const Candidate& each = found.candidates[i];
-    row((i == 0 ? "> " : "  ") + std::string(each.algorithm->name()), std::to_string(each.segments),
-        format_duration(each.price.seconds) + (each.price.is_exact ? " " : "~"),
+    const schedule::Rank helping = each.shape.auxiliaries;
+    row((i == 0 ? "> " : "  ") + std::string(each.algorithm->name()) +
+            (helping == 0 ? "" : ", " + std::to_string(helping) + " auxiliary"),
+        std::to_string(each.segments), format_duration(each.price.seconds) + (each.price.is_exact ? " " : "~"),
         found.measured.empty() ? "" : format_duration(found.measured[i]));
   }
   if (found.measured.empty()) return;
@@ -127,6 +135,7 @@ void print_json(const Explanation& found) {
   nlohmann::ordered_json object{{"operation", name_of(request.shape.operation)},
                                 {"nodes", request.shape.size},
                                 {"bytes", request.bytes},
+                                {"reproducible", request.shape.reproducible},
                                 {"link", name_of(request.placement.link)},
                                 {"ranks_of_host", request.placement.ranks_of_host},
                                 {"cores_of_host", request.placement.cores_of_host},
@@ -137,6 +146,7 @@ void print_json(const Explanation& found) {
     nlohmann::ordered_json entry{{"algorithm", each.algorithm->name()}, {"segments", each.segments},
                                  {"blocks", each.shape.blocks},         {"predicted_seconds", each.price.seconds},
                                  {"is_exact", each.price.is_exact},     {"messages", each.price.messages}};
+    if (each.shape.auxiliaries != 0) entry["auxiliaries"] = each.shape.auxiliaries;
     if (!found.measured.empty()) entry["measured_seconds"] = found.measured[i];
     object["candidates"].push_back(std::move(entry));
   }
@@ -192,6 +202,9 @@ void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
   if (options.fabric == "local:1") {
     options.fabric = "local:" + std::to_string(parse_count(arguments.nodes, "--nodes", 1, max_nodes));
   }
+  if (arguments.auxiliaries != "0") {
+    throw Error(ErrorCode::bad_input, "--auxiliaries is for predictions; leave out --measure");
+  }
   if (!arguments.link.empty() || !arguments.cores.empty()) {
     throw Error(ErrorCode::bad_input, "--link and --cores are for predictions; what is measured has its own");
   }
@@ -230,7 +243,13 @@ void add_explain_command(CLI::App& app) {
                       "or wire");
   command->add_option("--cores", arguments->cores, "Cores that they share; default: this machine's");
   command->add_option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter")->capture_default_str();
+  command
+      ->add_option("--auxiliaries", arguments->auxiliaries,
+                   "Of an allreduce: idle nodes beside the others, which help where that is cheaper; for predictions")
+      ->capture_default_str();
   command->add_flag("--ordered", arguments->ordered, "The operator does not commute");
+  command->add_flag("--reproducible", arguments->reproducible,
+                    "Only schedules that combine in the canonical tree: the same bits by each of them");
   command->add_flag("--measure", arguments->measure,
                     "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
   command->add_option("--seconds", arguments->seconds, "About how long to measure each")

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
@@ -68,6 +69,29 @@ TEST(ExplainCommand, TheLinkAndTheCoresMatter) {
   EXPECT_EQ(chosen("--link host --cores 2"), "linear_allreduce");
   EXPECT_EQ(chosen("--link host --cores 16"), "recursive_doubling");
   EXPECT_EQ(chosen("--link wire"), "recursive_doubling");
+}
+
+TEST(ExplainCommand, ShowsWhichAreReproducible) {
+  const auto found = nlohmann::json::parse(
+      output_of("explain allreduce --nodes 5 --bytes 1KiB --reproducible --measure --seconds 0.0005 --json"));
+  EXPECT_EQ(found.at("reproducible"), true);
+  std::vector<std::string> names;
+  for (const auto& candidate : found.at("candidates")) names.push_back(candidate.at("algorithm"));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"direct_allreduce", "linear_allreduce", "padded_doubling"}));
+  EXPECT_NE(output_of("explain allreduce --nodes 8 --reproducible").find("in the canonical tree"), std::string::npos);
+}
+
+TEST(ExplainCommand, ShowsWhereAuxiliariesHelp) {
+  const auto found =
+      nlohmann::json::parse(output_of("explain allreduce --nodes 13 --auxiliaries 3 --link wire --json"));
+  EXPECT_EQ(found.at("candidates").at(0).at("algorithm"), "padded_doubling");
+  EXPECT_EQ(found.at("candidates").at(0).at("auxiliaries"), 3);
+  EXPECT_FALSE(found.at("candidates").at(1).contains("auxiliaries"));
+  EXPECT_NE(output_of("explain allreduce --nodes 13 --auxiliaries 3 --link wire").find("padded_doubling, 3 auxiliary"),
+            std::string::npos);
+  expect_error("explain scan --nodes 13 --auxiliaries 3", "only an allreduce has auxiliaries");
+  expect_error("explain allreduce --nodes 13 --auxiliaries 3 --measure", "--auxiliaries is for predictions");
 }
 
 TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {

@@ -22,6 +22,8 @@ void ShapeArguments::add_to(CLI::App& command) {
   command.add_option("--inner-receivers", inner_receivers,
                      "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
                      "not contribute; default: all");
+  command.add_option("--auxiliaries", auxiliaries, "Of an allreduce: idle nodes, beside the others, that may help")
+      ->capture_default_str();
 }
 
 const schedule::Algorithm& ShapeArguments::chosen() const { return schedule::find_algorithm(algorithm); }
@@ -41,6 +43,9 @@ schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
     shape.inner_receivers =
         static_cast<schedule::Rank>(parse_count(inner_receivers, "--inner-receivers", 0, schedule::max_size));
   }
+  shape.auxiliaries =
+      static_cast<schedule::Rank>(parse_count(auxiliaries, "--auxiliaries", 0, most_nodes - shape.size));
+  shape.size += shape.auxiliaries;
   shape = blocks.empty() ? chosen().with_segments(shape) : with_blocks(shape, blocks);
   chosen().require(shape);
   return shape;
@@ -59,11 +64,13 @@ nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const sched
                                 {"nodes", shape.size},
                                 {"root", shape.root},
                                 {"blocks", shape.blocks},
-                                {"commutative", shape.commutative}};
+                                {"commutative", shape.commutative},
+                                {"reproducible", shape.reproducible}};
   if (shape.operation == schedule::Operation::general_reduce) {
     object["contributors"] = shape.contributors;
     object["inner_receivers"] = shape.inner_receivers;
   }
+  if (shape.auxiliaries != 0) object["auxiliaries"] = shape.auxiliaries;
   return object;
 }
 

@@ -22,9 +22,10 @@ struct ShapeArguments {
   bool ordered = false;
   std::string contributors;     ///< empty: of a general_reduce all, otherwise 0
   std::string inner_receivers;  ///< empty: of a general_reduce all contributors, otherwise 0
+  std::string auxiliaries = "0";
 
-  /// Adds ALGORITHM, --nodes, --root, --blocks, --ordered, --contributors and --inner-receivers to `command`. REQUIRES:
-  /// this outlives the parsing.
+  /// Adds ALGORITHM, --nodes, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries to
+  /// `command`. REQUIRES: this outlives the parsing.
   void add_to(CLI::App& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;
@@ -35,8 +36,8 @@ struct ShapeArguments {
 /// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form.
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks);
 
-/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative"; of a general_reduce also
-/// "contributors", "inner_receivers".
+/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative", "reproducible"; of a general_reduce
+/// also "contributors", "inner_receivers".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
 
 /// One line for each algorithm: its name, and what it is.

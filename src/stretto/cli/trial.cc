@@ -56,7 +56,8 @@ Event Trial::start() {
   call.root = shape.root;
   call.contributors = shape.contributors;
   call.inner_receivers = shape.inner_receivers;
-  const CollectiveOptions options = CollectiveOptions().algorithm(candidate_.algorithm->name(), candidate_.segments);
+  CollectiveOptions options = CollectiveOptions().algorithm(candidate_.algorithm->name(), candidate_.segments);
+  options.reproducible(shape.reproducible);
   return CollectiveService::of(node_).start(group_, std::move(call), options);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stretto/base/error.h"
@@ -82,8 +83,12 @@ std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const Verify
   const bool all = arguments.roots == "all";
   std::vector<Shape> shapes;
   for (Rank root = 0; root < (all && has_root(algorithm.operation()) ? size : 1); ++root) {
-    for (const bool commutative : {true, false}) {
-      const Shape plain{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+    for (const auto& [commutative, reproducible] : {std::pair(true, false), {false, false}, {false, true}}) {
+      const Shape plain{.operation = algorithm.operation(),
+                        .size = size,
+                        .root = root,
+                        .commutative = commutative,
+                        .reproducible = reproducible};
       for (const Shape& uncut : with_roles(plain, all)) {
         shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
                                                   : with_blocks(uncut, arguments.blocks));

@@ -26,6 +26,8 @@ struct CollectiveCall {
   schedule::Rank root = 0;
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
+  schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
+  bool reproducible = false;           ///< terms are combined in the canonical tree
   Reduction reduction;
   /// Where in bytes the blocks of the ranks begin, and where the last one ends; empty where all are of one size. Of the
   /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
@@ -66,7 +68,9 @@ inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size)
   shape.root = call.root;
   shape.contributors = call.contributors;
   shape.inner_receivers = call.inner_receivers;
-  shape.commutative = call.reduction.commutative;
+  shape.auxiliaries = call.auxiliaries;
+  shape.commutative = call.reduction.commutative && !call.reproducible;
+  shape.reproducible = call.reproducible;
   return shape;
 }
 

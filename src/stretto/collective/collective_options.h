@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string_view>
 
+#include "stretto/collective/group.h"
 #include "stretto/core/event.h"
 
 namespace stretto {
@@ -34,10 +36,30 @@ class CollectiveOptions {
     return *this;
   }
 
+  /// Has a reduction combine its terms in the canonical tree of its group (schedule/canonical.h). Each element of the
+  /// result then has the same bits in every run, whatever schedule serves the call, however many elements travel with
+  /// it, and wherever the nodes are, given that the operator itself always gives the same bits; but the payloads of
+  /// NaNs are not promised. The same on all nodes. Also for a whole job: STRETTO_REPRODUCIBLE.
+  CollectiveOptions& reproducible(bool value = true) noexcept {
+    reproducible_ = value;
+    return *this;
+  }
+
+  /// Offers idle nodes to an allreduce, which helps where a group is no power of two; they are used where that costs
+  /// less (the Aspen paper, section 2.1). They call it, too, with the same group, which they are not in, and with
+  /// buffers of the same size, which nobody reads or writes; their event triggers when they are not needed any more.
+  /// All pass the same ones. Other collectives refuse them.
+  CollectiveOptions& auxiliaries(const Group& nodes) {
+    auxiliaries_ = nodes;
+    return *this;
+  }
+
   Event precondition() const noexcept { return precondition_; }
   std::uint64_t key() const noexcept { return key_; }
   std::string_view algorithm() const noexcept { return algorithm_; }
   std::uint32_t segments() const noexcept { return segments_; }
+  bool is_reproducible() const noexcept { return reproducible_; }
+  const std::optional<Group>& auxiliaries() const noexcept { return auxiliaries_; }
   const std::source_location& where() const noexcept { return where_; }
 
  private:
@@ -46,6 +68,8 @@ class CollectiveOptions {
   std::uint64_t key_ = 0;
   std::string_view algorithm_;
   std::uint32_t segments_ = 1;
+  bool reproducible_ = false;
+  std::optional<Group> auxiliaries_;
 };
 
 }  // namespace stretto

@@ -54,6 +54,12 @@ void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Ran
                                                (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
 }
 
+Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
+  std::vector<NodeId> nodes(participants.nodes().begin(), participants.nodes().end());
+  nodes.insert(nodes.end(), auxiliaries.nodes().begin(), auxiliaries.nodes().end());
+  return Group(std::move(nodes));
+}
+
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape) {
   const std::string_view name = options.algorithm();
   if (name.empty()) return {};
@@ -96,10 +102,15 @@ CollectiveService::~CollectiveService() {
 
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
-Named CollectiveService::check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const {
+Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
+  if (options.auxiliaries() && call.operation != schedule::Operation::allreduce) {
+    refuse(std::string(schedule::name_of(call.operation)) + ": auxiliaries help an allreduce only; leave them out");
+  }
   require_valid(group, call, node_.size());
   const Rank me = group.rank_of(node_.id());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
+  call.reproducible =
+      schedule::is_reduction(call.operation) && (options.is_reproducible() || node_.surroundings().reproducible);
   const schedule::Shape shape = shape_of(call, group.size());
   require_apart(call, shape, me);
   node_.events().check(options.precondition());
@@ -107,6 +118,12 @@ Named CollectiveService::check(const Group& group, const CollectiveCall& call, c
 }
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
+  if (!options.auxiliaries()) return start_among(group, std::move(call), options);
+  call.auxiliaries = options.auxiliaries()->size();
+  return start_among(with_auxiliaries(group, *options.auxiliaries()), std::move(call), options);
+}
+
+Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   if (!group.contains(node_.id())) {
     refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }

@@ -33,9 +33,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   static CollectiveService& of(Node& node);
 
-  /// Throws what `start` throws for misuse, and starts nothing. Whether this node is a member is not looked at. Returns
-  /// the algorithm that the options name, if they do.
-  Named check(const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
+  /// Throws what `start` throws for misuse, and starts nothing. Whether this node is a member is not looked at. Notes
+  /// in the call whether it is to be reproducible. Returns the algorithm that the options name, if they do.
+  Named check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const;
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
@@ -72,6 +72,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     std::uint32_t step;
   };
 
+  Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;

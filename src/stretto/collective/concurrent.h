@@ -42,7 +42,7 @@ ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, std::span<
 }
 
 /// What `concurrent` does beside starting the reduces. It changes how long they take, never what they give, but for the
-/// rounding of operators that commute.
+/// rounding of operators that commute, and not that where the options say reproducible.
 enum class Together : std::uint8_t {
   as_given,            ///< nothing
   balanced,            ///< says which node takes which rank (schedule/concurrent.h)

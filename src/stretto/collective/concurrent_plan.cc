@@ -86,9 +86,14 @@ ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named
 }
 
 ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcept {
-  return {call.groups.members().hash(),         call.groups.participants(),
-          call.groups.inner_receivers(),        call.part.bytes,
-          call.part.call.reduction.commutative, is_fusible(call)};
+  const CollectiveCall& part = call.part.call;
+  return {call.groups.members().hash(),
+          call.groups.participants(),
+          call.groups.inner_receivers(),
+          call.part.bytes,
+          part.reduction.commutative,
+          part.reproducible,
+          is_fusible(call)};
 }
 
 bool ConcurrentPlans::is_for(const Known& known, const std::vector<ReduceCall>& calls, const Named& named,

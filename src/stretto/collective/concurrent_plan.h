@@ -45,6 +45,7 @@ class ConcurrentPlans {
     Rank inner_receivers;
     std::size_t bytes;
     bool commutative;
+    bool reproducible;
     bool may_be_fused;
     friend bool operator==(const CallKey&, const CallKey&) = default;
   };

@@ -21,6 +21,7 @@ CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool ge
   call.operation = schedule::Operation::general_reduce;
   call.contributors = parts.front().call.contributors;
   call.inner_receivers = parts.front().call.inner_receivers;
+  call.reproducible = parts.front().call.reproducible;
   for (Part& part : parts) {
     const std::size_t offset = round_up(fused->bytes_, part.alignment);
     fused->bytes_ = offset + part.bytes;

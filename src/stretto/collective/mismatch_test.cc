@@ -37,6 +37,11 @@ const Disagreement disagreements[] = {
      [](Node& node, const Group& all, std::vector<int>& data) {
        return allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), maximum);
      }},
+    {"reproducibility",
+     [](Node& node, const Group& all, std::vector<int>& data) {
+       return allreduce(node, all, std::span<const int>(data).first(3), std::span(data).first(3), sum,
+                        CollectiveOptions().reproducible());
+     }},
     {"operation", [](Node& node, const Group& all,
                      std::vector<int>& data) { return broadcast(node, all, std::span(data).first(3)); }},
     {"barrier", [](Node& node, const Group& all, std::vector<int>&) { return barrier(node, all); }},

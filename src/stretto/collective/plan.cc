@@ -14,7 +14,8 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
   std::uint64_t digest = fnv1a_64(algorithm.name());
   for (const std::uint64_t part :
        {static_cast<std::uint64_t>(shape.operation), std::uint64_t{shape.size}, std::uint64_t{shape.root},
-        std::uint64_t{shape.blocks}, std::uint64_t{shape.contributors}, std::uint64_t{shape.inner_receivers}}) {
+        std::uint64_t{shape.blocks}, std::uint64_t{shape.contributors}, std::uint64_t{shape.inner_receivers},
+        std::uint64_t{shape.auxiliaries}, std::uint64_t{shape.reproducible}}) {
     digest = mix_64(digest ^ part);
   }
   return digest;
@@ -23,7 +24,7 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
 }  // namespace
 
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
-    : schedule_(schedule::materialize(algorithm, shape, me)),
+    : schedule_(me < shape.size ? schedule::materialize(algorithm, shape, me) : schedule::assemble(shape, me, {})),
       lowering_(lower(algorithm, schedule_)),
       digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.

@@ -14,7 +14,7 @@ namespace stretto {
 /// A schedule, ready to be run: its messages can be found by peer and tag. Immutable, shared by all runs.
 class Plan {
  public:
-  /// REQUIRES: the algorithm supports the shape, me < shape.size.
+  /// A member from shape.size on does nothing. REQUIRES: the algorithm supports the shape.
   Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
 
   const schedule::Schedule& schedule() const noexcept { return schedule_; }
@@ -31,7 +31,7 @@ class Plan {
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   /// The steps that depend on none.
   const std::vector<std::uint32_t>& first_steps() const noexcept { return first_steps_; }
-  /// Of algorithm, operation, size and root: the same on all ranks.
+  /// Of algorithm, operation, size, root and whether it is reproducible: the same on all ranks.
   std::uint64_t digest() const noexcept { return digest_; }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};

@@ -15,7 +15,10 @@
 
 /// Collective operations that combine data; collective.h says what holds for all of them.
 ///
-/// x0 (+) x1 (+) ... is the operator applied to the inputs of rank 0, rank 1, ...; how it is bracketed is not said.
+/// x0 (+) x1 (+) ... is the operator applied to the inputs of rank 0, rank 1, ...; how it is bracketed is not said,
+/// but for CollectiveOptions::reproducible. There a scan's result at rank r is that of a reduce of ranks 0 to r, a
+/// node's shards are combined from the first to the last before they are its term, and a general reduce has its
+/// participants in the order of ReduceGroups::members.
 namespace stretto {
 
 /// output[i] = input[i] of rank 0 (+) input[i] of rank 1 (+) ..., at rank `root`; others may pass an empty output.

@@ -37,8 +37,7 @@ Choice Selector::choose(const schedule::Shape& shape, std::size_t bytes, bool eq
   request.equal_blocks = equal_blocks;
   request.bytes = schedule::size_class(schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
   request.placement = placement_of(surroundings_, link);
-  const Key key{shape.operation, shape.size,   shape.root, shape.commutative, shape.contributors, shape.inner_receivers,
-                request.bytes,   equal_blocks, link};
+  const Key key{shape, request.bytes, equal_blocks, link};
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;

@@ -32,8 +32,7 @@ class Selector {
   Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link);
 
  private:
-  using Key = std::tuple<schedule::Operation, schedule::Rank, schedule::Rank, bool, schedule::Rank, schedule::Rank,
-                         std::uint64_t, bool, schedule::Link>;
+  using Key = std::tuple<schedule::Shape, std::uint64_t, bool, schedule::Link>;
 
   const Surroundings& surroundings_;
   const schedule::CostTable costs_;

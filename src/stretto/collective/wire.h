@@ -14,7 +14,8 @@ struct Identity {
 };
 
 /// What members that disagree about a collective are told: the parts of the digest.
-inline constexpr std::string_view what_may_differ = "operation, count, type, operator, root, algorithm or order differ";
+inline constexpr std::string_view what_may_differ =
+    "operation, count, type, operator, root, algorithm, order or reproducibility differ";
 
 /// Data of a step that are small enough to be sent at once: the payload.
 struct CallHeader {

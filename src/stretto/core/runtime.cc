@@ -56,6 +56,12 @@ Tuning read_tuning(const std::string& path) {
   return tuning;
 }
 
+bool read_switch(const Settings& settings, std::string_view name) {
+  const std::uint64_t value = settings.count(name);
+  if (value <= 1) return value == 1;
+  throw Error(ErrorCode::bad_input, std::string(name) + " is " + std::to_string(value) + "; it is 0 or 1");
+}
+
 Cause make_cause(ErrorCode code, std::string message) {
   return std::make_shared<const Error>(code, std::move(message));
 }
@@ -88,6 +94,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.network = settings.text("STRETTO_NETWORK");
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
+  options.reproducible = read_switch(settings, "STRETTO_REPRODUCIBLE");
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
 }
@@ -206,6 +213,7 @@ unsigned Runtime::Parts::nodes_of_this_host() {
 
 void Runtime::Parts::look_around(const RuntimeOptions& options) {
   surroundings.tuning = options.tuning;
+  surroundings.reproducible = options.reproducible;
   surroundings.one_process = fabric->endpoints().size() == fabric->size();
   if (simulator != nullptr) {
     surroundings.simulated = &simulated().options();

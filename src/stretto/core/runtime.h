@@ -30,7 +30,8 @@ struct RuntimeOptions {
   LogLevel log_level = LogLevel::warning;
   /// What has waited for other nodes for as long as this is told, as a warning in the log; 0: never. In real time.
   double stall_seconds = 30;
-  Tuning tuning;  ///< the same at all nodes of the job
+  Tuning tuning;              ///< the same at all nodes of the job
+  bool reproducible = false;  ///< reductions are, see CollectiveOptions; the same at all nodes of the job
 };
 
 /// The part of a job that this process is: its nodes, and the engine and fabric under them.

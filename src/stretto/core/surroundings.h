@@ -19,6 +19,7 @@ struct Surroundings {
   bool one_process = true;                        ///< all nodes are objects of this process
   const fabric::SimOptions* simulated = nullptr;  ///< the machine, where it is one
   Tuning tuning;
+  bool reproducible = false;  ///< all reductions are to be
 };
 
 }  // namespace stretto

@@ -5,6 +5,8 @@
 
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
+#include "stretto/schedule/algorithm/aligned_exscan.h"
+#include "stretto/schedule/algorithm/aligned_scan.h"
 #include "stretto/schedule/algorithm/aspen_general_reduce.h"
 #include "stretto/schedule/algorithm/binomial_broadcast.h"
 #include "stretto/schedule/algorithm/binomial_gather.h"
@@ -29,6 +31,7 @@
 #include "stretto/schedule/algorithm/linear_gather.h"
 #include "stretto/schedule/algorithm/linear_reduce.h"
 #include "stretto/schedule/algorithm/linear_scatter.h"
+#include "stretto/schedule/algorithm/padded_doubling.h"
 #include "stretto/schedule/algorithm/pairwise_all_to_all.h"
 #include "stretto/schedule/algorithm/rabenseifner.h"
 #include "stretto/schedule/algorithm/recursive_doubling.h"
@@ -46,6 +49,7 @@ namespace stretto::schedule {
 namespace {
 
 const RecursiveDoubling recursive_doubling;
+const PaddedDoubling padded_doubling;
 const LinearAllreduce linear_allreduce;
 const DirectAllreduce direct_allreduce;
 const Rabenseifner rabenseifner;
@@ -75,7 +79,9 @@ const LinearAllToAll linear_all_to_all;
 const PairwiseAllToAll pairwise_all_to_all;
 const BruckAllToAll bruck_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
+const AlignedScan aligned_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
+const AlignedExscan aligned_exscan;
 const AspenGeneralReduce aspen_general_reduce;
 const ScatteredGeneralReduce scattered_general_reduce;
 const DisseminationBarrier dissemination_barrier;
@@ -84,6 +90,7 @@ const LinearBarrier linear_barrier;
 
 constexpr auto registry = std::to_array<const Algorithm*>({
     &recursive_doubling,
+    &padded_doubling,
     &linear_allreduce,
     &direct_allreduce,
     &rabenseifner,
@@ -113,7 +120,9 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &pairwise_all_to_all,
     &bruck_all_to_all,
     &recursive_doubling_scan,
+    &aligned_scan,
     &recursive_doubling_exscan,
+    &aligned_exscan,
     &aspen_general_reduce,
     &scattered_general_reduce,
     &dissemination_barrier,
@@ -175,6 +184,12 @@ std::string Algorithm::refusal(const Shape& shape) const {
   if (needs_commutative() && !shape.commutative) {
     return std::string(name()) + " does not keep the ranks' terms in order; the operator must commute";
   }
+  if (shape.auxiliaries > 0 && !uses_auxiliaries()) return std::string(name()) + " has no use for auxiliaries";
+  if (shape.reproducible && !is_canonical(shape)) {
+    return std::string(name()) + " does not combine the terms of " + std::to_string(contributing_ranks(shape)) +
+           " ranks in the canonical tree, so it is not reproducible; `stretto explain --reproducible` lists those that "
+           "are";
+  }
   if (const std::string defect = defect_of_blocks(shape.blocks, blocking(shape)); !defect.empty()) {
     return std::string(name()) + ": " + defect;
   }
@@ -184,6 +199,8 @@ std::string Algorithm::refusal(const Shape& shape) const {
 void Algorithm::require(const Shape& shape) const {
   if (const std::string reason = refusal(shape); !reason.empty()) throw Error(ErrorCode::invalid_argument, reason);
 }
+
+bool Algorithm::is_canonical(const Shape&) const { return false; }
 
 bool Algorithm::rotation_symmetric(const Shape&) const { return false; }
 

@@ -62,6 +62,11 @@ class Algorithm {
   Shape with_segments(Shape shape, std::uint32_t segments = 1) const;
   /// Whether it refuses operators that do not commute. By default it keeps rank order.
   virtual bool needs_commutative() const noexcept { return false; }
+  /// Whether it combines the terms of a reproducible `shape` in the canonical tree (canonical.h). By default it does
+  /// not.
+  virtual bool is_canonical(const Shape& shape) const;
+  /// Whether it finds something to do for auxiliaries (Shape::auxiliaries). By default it refuses them.
+  virtual bool uses_auxiliaries() const noexcept { return false; }
   /// Whether blocks change places, so that all of them must be equally long.
   virtual bool needs_equal_blocks() const noexcept { return false; }
 

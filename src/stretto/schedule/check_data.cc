@@ -1,6 +1,8 @@
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/canonical.h"
 #include "stretto/schedule/check.h"
 #include "stretto/schedule/contribution.h"
 
@@ -53,8 +55,10 @@ class SymbolicMemory {
 /// One symbolic run of all ranks.
 class SymbolicRun {
  public:
-  SymbolicRun(std::span<const Schedule> schedules, const Shape& shape, const Links& links, Layout layout)
-      : schedules_(schedules), shape_(shape), links_(links), layout_(layout), table_(shape.commutative) {
+  using Counts = ContributionTable::Counts;
+
+  SymbolicRun(std::span<const Schedule> schedules, const Shape& shape, const Links& links, Layout layout, Counts counts)
+      : schedules_(schedules), shape_(shape), links_(links), layout_(layout), table_(counts) {
     for (const Schedule& schedule : schedules) {
       SymbolicMemory& memory = memories_.emplace_back(schedule, layout.in_place);
       for (std::uint32_t b = 0; b < input_blocks(shape, schedule.me); ++b) {
@@ -95,6 +99,15 @@ class SymbolicRun {
         return violation(schedule, at.step, "writes a block again that was not read since");
     }
     return {};
+  }
+
+  /// How each block of a rank's output was combined.
+  std::vector<std::string> trees(Rank me) {
+    std::vector<std::string> found;
+    for (std::uint32_t b = 0; b < output_blocks(shape_, me); ++b) {
+      found.push_back(table_[memories_[me].read(Buffer::output, b)].tree);
+    }
+    return found;
   }
 
   /// What is wrong in the end.
@@ -190,11 +203,25 @@ class Hearing {
 
 Found run_on_symbols(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                      std::span<const StepAt> order, Layout layout) {
-  SymbolicRun run(schedules, shape, links, layout);
+  using Counts = ContributionTable::Counts;
+  const Counts counts = shape.reproducible ? Counts::tree : shape.commutative ? Counts::nothing : Counts::order;
+  SymbolicRun run(schedules, shape, links, layout, counts);
   for (const StepAt at : order) {
     if (Found found = run.run(at)) return found;
   }
   return run.result();
+}
+
+std::vector<std::vector<std::string>> combine_trees(std::span<const Schedule> schedules) {
+  Links links;
+  std::vector<StepAt> order;
+  match_messages(schedules, links);
+  find_order(schedules, links, order);
+  SymbolicRun run(schedules, schedules.front().shape, links, {}, ContributionTable::Counts::tree);
+  for (const StepAt at : order) run.run(at);
+  std::vector<std::vector<std::string>> trees;
+  for (const Schedule& schedule : schedules) trees.push_back(run.trees(schedule.me));
+  return trees;
 }
 
 Found run_barrier(std::span<const Schedule> schedules, const Shape& shape, const Links& links,

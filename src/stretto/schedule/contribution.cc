@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stretto/schedule/canonical.h"
+
 namespace stretto::schedule {
 namespace {
 
@@ -14,6 +16,16 @@ void append(std::vector<RankRun>& runs, RankRun run) {
   }
 }
 
+std::string in_brackets(const std::string& tree) {
+  return tree.find(' ') == std::string::npos ? tree : '(' + tree + ')';
+}
+
+std::string canonical_tree(RankRun run) {
+  if (run.end - run.first == 1) return std::to_string(run.first);
+  const Rank middle = run.first + left_of(run.end - run.first);
+  return in_brackets(canonical_tree({run.first, middle})) + ' ' + in_brackets(canonical_tree({middle, run.end}));
+}
+
 }  // namespace
 
 std::string describe(const Contribution& contribution) {
@@ -23,10 +35,11 @@ std::string describe(const Contribution& contribution) {
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(run.first);
     if (run.end - run.first > 1) ranks += ".." + std::to_string(run.end - 1);
   }
-  return "block " + std::to_string(contribution.block) + " of ranks " + ranks;
+  const std::string& terms = contribution.tree.empty() ? ranks : contribution.tree;
+  return "block " + std::to_string(contribution.block) + " of ranks " + terms;
 }
 
-ContributionTable::ContributionTable(bool commutative) : commutative_(commutative) { intern({}); }
+ContributionTable::ContributionTable(Counts counts) : counts_(counts) { intern({}); }
 
 ContributionTable::Id ContributionTable::intern(Contribution contribution) {
   const auto [entry, is_new] = ids_.try_emplace(std::move(contribution), static_cast<Id>(contributions_.size()));
@@ -34,7 +47,9 @@ ContributionTable::Id ContributionTable::intern(Contribution contribution) {
   return entry->second;
 }
 
-ContributionTable::Id ContributionTable::of(std::uint32_t block, RankRun run) { return intern({block, {run}}); }
+ContributionTable::Id ContributionTable::of(std::uint32_t block, RankRun run) {
+  return intern({block, {run}, counts_ == Counts::tree ? canonical_tree(run) : std::string()});
+}
 
 std::optional<ContributionTable::Id> ContributionTable::combine(Id left, Id right, std::string& reason) {
   if (const auto known = combined_.find({left, right}); known != combined_.end()) return known->second;
@@ -50,10 +65,12 @@ std::optional<ContributionTable::Id> ContributionTable::combine(Id left, Id righ
   }
   std::vector<RankRun> terms = a.runs;
   terms.insert(terms.end(), b.runs.begin(), b.runs.end());
-  if (commutative_) std::sort(terms.begin(), terms.end());
-  Contribution sum{.block = a.block, .runs = {}};
+  const bool commutes = counts_ == Counts::nothing;
+  if (commutes) std::sort(terms.begin(), terms.end());
+  Contribution sum{.block = a.block, .runs = {}, .tree = {}};
+  if (counts_ == Counts::tree) sum.tree = in_brackets(a.tree) + ' ' + in_brackets(b.tree);
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (commutative_ && i > 0 && terms[i].first < terms[i - 1].end) {
+    if (commutes && i > 0 && terms[i].first < terms[i - 1].end) {
       reason = "counts rank " + std::to_string(terms[i].first) + " twice: " + describe(a) + " with " + describe(b);
       return std::nullopt;
     }

@@ -25,6 +25,7 @@ struct Contribution {
   std::uint32_t block = 0;    ///< its index in a whole vector; of an all_to_all, the rank that it is for
   std::vector<RankRun> runs;  ///< in the order of combination; of a commutative operator sorted, and runs that touch
                               ///< joined
+  std::string tree;           ///< where trees count: how they were combined, "(0 1) 2"
 
   friend auto operator<=>(const Contribution&, const Contribution&) = default;
 };
@@ -38,8 +39,13 @@ class ContributionTable {
   using Id = std::uint32_t;
   static constexpr Id unset = 0;
 
-  explicit ContributionTable(bool commutative);
+  /// What makes two contributions of the same ranks different.
+  enum class Counts : std::uint8_t { nothing, order, tree };
 
+  explicit ContributionTable(Counts counts);
+
+  /// One rank's, or those of `run`, combined in rank order, and where trees count in the canonical one.
+  /// REQUIRES: run.first < run.end, or that trees do not count.
   Id of(std::uint32_t block, RankRun run);
   /// `left` (+) `right`; if they cannot be combined, none, and `reason` says why.
   std::optional<Id> combine(Id left, Id right, std::string& reason);
@@ -48,7 +54,7 @@ class ContributionTable {
  private:
   Id intern(Contribution contribution);
 
-  bool commutative_;
+  Counts counts_;
   std::map<Contribution, Id> ids_;
   std::vector<const Contribution*> contributions_;  ///< keys of `ids_`, which stay where they are
   std::map<std::pair<Id, Id>, Id> combined_;

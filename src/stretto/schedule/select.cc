@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "stretto/base/error.h"
 
@@ -38,12 +40,20 @@ void add_candidates(const Algorithm& algorithm, const Request& request, const Co
 
 std::vector<Candidate> rank_candidates(const Request& request, const CostTable& table) {
   std::vector<Candidate> candidates;
-  for (const Algorithm* const algorithm : algorithms()) {
-    add_candidates(*algorithm, request, table.of(request.placement.link), candidates);
+  const auto add_all = [&](const Request& each) {
+    for (const Algorithm* const algorithm : algorithms()) {
+      add_candidates(*algorithm, each, table.of(each.placement.link), candidates);
+    }
+  };
+  const std::string defect = defect_of(request.shape);
+  if (defect.empty()) {
+    Request alone = request;
+    alone.shape.size -= std::exchange(alone.shape.auxiliaries, 0);
+    add_all(alone);
+    if (request.shape.auxiliaries > 0) add_all(request);
   }
   if (candidates.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "no algorithm for " + describe(request.shape) + ": " + defect_of(request.shape));
+    throw Error(ErrorCode::invalid_argument, "no algorithm for " + describe(request.shape) + ": " + defect);
   }
   // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
   const auto rounded = [](const Candidate& each) { return static_cast<float>(each.price.seconds); };

@@ -23,9 +23,12 @@ struct Candidate {
   Price price;
 };
 
-/// All ways, the cheapest first; of equal ones that which is first in the registry, with fewest segments. Numbers of
-/// segments are powers of two, as long as that makes it cheaper and a segment's bytes take longer than the message that
-/// carries them.
+/// All ways, the cheapest first; of equal ones those without auxiliaries, then that which is first in the registry,
+/// with fewest segments. Numbers of segments are powers of two, as long as that makes it cheaper and a segment's bytes
+/// take longer than the message that carries them.
+///
+/// Where the shape has auxiliaries, it may be cheaper without them: such a candidate's shape has none, and the ranks
+/// from its size on do nothing.
 ///
 /// A pure function. Throws Error(invalid_argument) if no algorithm can do it.
 std::vector<Candidate> rank_candidates(const Request& request, const CostTable& table);

@@ -54,8 +54,13 @@ std::string describe(const Shape& shape) {
     text += ", the first " + std::to_string(shape.contributors) + " to the first " +
             std::to_string(shape.inner_receivers) + " and the last " + std::to_string(shape.size - shape.contributors);
   }
+  if (shape.auxiliaries != 0) text += ", the last " + std::to_string(shape.auxiliaries) + " auxiliary";
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";
-  if (!shape.commutative) text += ", in rank order";
+  if (shape.reproducible) {
+    text += ", in the canonical tree";
+  } else if (!shape.commutative) {
+    text += ", in rank order";
+  }
   return text;
 }
 
@@ -101,6 +106,13 @@ std::string defect_of(const Shape& shape) {
     return "an operation without an operator, " + std::string(name_of(shape.operation)) +
            ", has nothing to keep in order; commutative must be true";
   }
+  if (shape.reproducible && shape.commutative) {
+    return "the canonical tree is in rank order; where reproducible is true, commutative must be false";
+  }
+  if (shape.auxiliaries != 0 && shape.operation != Operation::allreduce) {
+    return "only an allreduce has auxiliaries; they must be 0";
+  }
+  if (shape.auxiliaries >= shape.size) return "of " + std::to_string(shape.size) + " ranks, all are auxiliary";
   return defect_of_roles(shape);
 }
 
@@ -153,12 +165,13 @@ std::uint32_t block_at(const Shape& shape, Rank me, Buffer buffer, std::uint32_t
 }
 
 Rank contributing_ranks(const Shape& shape) noexcept {
-  return shape.operation == Operation::general_reduce ? shape.contributors : shape.size;
+  return shape.operation == Operation::general_reduce ? shape.contributors : shape.size - shape.auxiliaries;
 }
 
 bool is_receiver(const Shape& shape, Rank me) noexcept {
   if (shape.operation == Operation::reduce || shape.operation == Operation::gather) return me == shape.root;
   if (shape.operation == Operation::general_reduce) return me < shape.inner_receivers || me >= shape.contributors;
+  if (shape.operation == Operation::allreduce) return me < contributing_ranks(shape);
   return shape.operation != Operation::exscan || me != 0;
 }
 

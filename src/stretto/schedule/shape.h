@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,16 +35,20 @@ std::string_view name_of(Operation operation) noexcept;
 struct Shape {
   Operation operation = Operation::allreduce;
   Rank size = 1;
-  Rank root = 0;             ///< broadcast, scatter: who gives; reduce, gather: who receives; otherwise 0
-  std::uint32_t blocks = 1;  ///< pieces of the vector where the operation cuts one (cuts_vector); otherwise 1
-  bool commutative = true;   ///< the operator's terms may change places; true where there is no operator
+  Rank root = 0;              ///< broadcast, scatter: who gives; reduce, gather: who receives; otherwise 0
+  std::uint32_t blocks = 1;   ///< pieces of the vector where the operation cuts one (cuts_vector); otherwise 1
+  bool commutative = true;    ///< the operator's terms may change places; true where there is no operator
+  bool reproducible = false;  ///< terms are combined in the canonical tree (canonical.h); REQUIRES: !commutative
 
   /// general_reduce: ranks 0 to contributors - 1 contribute. The first `inner_receivers` of them receive, and all ranks
   /// that do not contribute. Otherwise 0.
   Rank contributors = 0;
   Rank inner_receivers = 0;
 
-  friend bool operator==(const Shape&, const Shape&) = default;
+  /// allreduce: so many ranks, the last ones, neither contribute nor receive, but may help. Otherwise 0.
+  Rank auxiliaries = 0;
+
+  friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
 /// One line for people: "allreduce of 6 ranks", "reduce of 6 ranks to rank 2, in rank order".

@@ -38,13 +38,17 @@ inline std::vector<Shape> with_roles(const Shape& shape) {
   return shapes;
 }
 
-/// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not, up to
-/// `segments` segments.
+/// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not, these
+/// also reproducible, up to `segments` segments.
 inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots, std::uint32_t segments = 3) {
   std::vector<Shape> shapes;
   for (Rank root = 0; root < std::min(roots, size); ++root) {
-    for (const bool commutative : {true, false}) {
-      const Shape plain{.operation = algorithm.operation(), .size = size, .root = root, .commutative = commutative};
+    for (const auto& [commutative, reproducible] : {std::pair(true, false), {false, false}, {false, true}}) {
+      const Shape plain{.operation = algorithm.operation(),
+                        .size = size,
+                        .root = root,
+                        .commutative = commutative,
+                        .reproducible = reproducible};
       for (const Shape& uncut : with_roles(plain)) {
         for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
           const Shape shape = algorithm.with_segments(uncut, n);

@@ -29,8 +29,8 @@ struct Violation {
 ///   before its receives;
 /// - all steps complete, even where a send completes only once its receive has started;
 /// - each block of each receiver ends with each contribution it should have exactly once, in rank order if the operator
-///   does not commute; a barrier's every rank has heard from every other; both with input and output apart and, where
-///   may_be_in_place, in place;
+///   does not commute, and in the canonical tree if the shape is reproducible; a barrier's every rank has heard from
+///   every other; all that with input and output apart and, where may_be_in_place, in place;
 /// - a block is put only where a block of its length belongs, unless `equal_blocks` says that all are equally long;
 /// - nothing is done in vain: no block is written twice without being read, no scratch block is left unread.
 ///

@@ -19,12 +19,13 @@ namespace stretto::schedule {
 ///     round 2 d=4  abcdef <- 4                          -> 0
 ///
 /// The top is the root. An operator that does not commute needs v = rank for its order, so the top is rank 0, and a
-/// last round hands the result on to the root if that is another rank.
+/// last round hands the result on to the root if that is another rank. Then it is the canonical tree, for any size.
 class BinomialReduce final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "binomial_reduce"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::reduce; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

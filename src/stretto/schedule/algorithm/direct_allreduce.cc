@@ -22,6 +22,8 @@ void DirectAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Si
   }
 }
 
-std::uint32_t DirectAllreduce::scratch_blocks(const Shape& shape, Rank) const { return rank_order_scratch(shape.size); }
+std::uint32_t DirectAllreduce::scratch_blocks(const Shape& shape, Rank) const {
+  return rank_order_scratch(shape, shape.size);
+}
 
 }  // namespace stretto::schedule

@@ -17,13 +17,15 @@ namespace stretto::schedule {
 ///     round 0      R0 <- 1, 2, 3        R1 <- 0, 2, 3        R2 <- 0, 1, 3        R3 <- 0, 1, 2
 ///     round 1      all <- 3, 2, 1       all <- 0, 3, 2       all <- 1, 0, 3       all <- 2, 1, 0
 ///
-/// Every block is combined in rank order (rank_order.h): the bits do not depend on how the vector was cut.
+/// Every block is combined in rank order, and in the same brackets (rank_order.h): the bits do not depend on how the
+/// vector was cut.
 class DirectAllreduce final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "direct_allreduce"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allreduce; }
   Blocking blocking(const Shape& shape) const override { return {.unit = shape.size}; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 1 : 2; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

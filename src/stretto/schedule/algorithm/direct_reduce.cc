@@ -24,6 +24,8 @@ void DirectReduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sink&
   if (round == 0) combine_in_rank_order(sink, shape, me, me, is_root ? output(me) : scratch(me));
 }
 
-std::uint32_t DirectReduce::scratch_blocks(const Shape& shape, Rank) const { return rank_order_scratch(shape.size); }
+std::uint32_t DirectReduce::scratch_blocks(const Shape& shape, Rank) const {
+  return rank_order_scratch(shape, shape.size);
+}
 
 }  // namespace stretto::schedule

@@ -20,6 +20,7 @@ class DirectReduce final : public Algorithm {
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::reduce; }
   Blocking blocking(const Shape& shape) const override { return {.unit = shape.size}; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 1 : 2; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

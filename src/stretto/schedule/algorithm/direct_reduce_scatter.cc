@@ -19,7 +19,7 @@ void DirectReduceScatter::steps(const Shape& shape, Rank me, std::uint32_t, Sink
 }
 
 std::uint32_t DirectReduceScatter::scratch_blocks(const Shape& shape, Rank) const {
-  return rank_order_scratch(shape.size);
+  return rank_order_scratch(shape, shape.size);
 }
 
 }  // namespace stretto::schedule

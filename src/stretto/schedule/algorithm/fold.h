@@ -30,6 +30,12 @@ class Fold {
   constexpr std::uint32_t core_rounds() const noexcept { return static_cast<std::uint32_t>(std::countr_zero(core_)); }
   constexpr bool is_needed() const noexcept { return left_out_ > 0; }
 
+  /// Whether a butterfly over the places combines in the canonical tree (canonical.h) where neighbours are paired: the
+  /// size's digits are ones, then zeros. 1 to 4, 6 to 8, 12, 14 to 16, 24, ...
+  constexpr bool is_aligned() const noexcept {
+    const Rank size = core_ + left_out_;
+    return std::has_single_bit(std::uint64_t{size} + (size & (~size + 1)));
+  }
   /// Whether `me` waits outside while the core works.
   constexpr bool is_left_out(Rank me) const noexcept {
     return pairing_ == Pairing::distant ? me >= core_ : me < 2 * left_out_ && me % 2 == 1;

@@ -1,5 +1,6 @@
 #include "stretto/schedule/algorithm/linear_allreduce.h"
 
+#include "stretto/schedule/algorithm/rank_order.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -15,11 +16,18 @@ void LinearAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, Si
     return;
   }
   if (round == 0) {
+    if (shape.reproducible) return combine_in_rank_order(sink, shape, me, 0, output());
+    // Small inputs of all may land at once.
     sink.copy(input(), output());
     for (Rank rank = 1; rank < shape.size; ++rank) accumulate(sink, me, rank, scratch(rank - 1), output());
   } else {
     for (Rank rank = 1; rank < shape.size; ++rank) sink.send(rank, output());
   }
+}
+
+std::uint32_t LinearAllreduce::scratch_blocks(const Shape& shape, Rank me) const {
+  if (me != 0) return 0;
+  return shape.reproducible ? rank_order_scratch(shape, shape.blocks) : shape.size - 1;
 }
 
 }  // namespace stretto::schedule

@@ -19,9 +19,10 @@ class LinearAllreduce final : public Algorithm {
   std::string_view name() const noexcept override { return "linear_allreduce"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allreduce; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 1 : 2; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
-  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override { return me == 0 ? shape.size - 1 : 0; }
+  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;
 };
 
 }  // namespace stretto::schedule

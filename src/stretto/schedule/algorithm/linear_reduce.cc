@@ -15,7 +15,7 @@ void LinearReduce::steps(const Shape& shape, Rank me, std::uint32_t, Sink& sink)
 }
 
 std::uint32_t LinearReduce::scratch_blocks(const Shape& shape, Rank me) const {
-  return me == shape.root ? rank_order_scratch(shape.blocks) : 0;
+  return me == shape.root ? rank_order_scratch(shape, shape.blocks) : 0;
 }
 
 }  // namespace stretto::schedule

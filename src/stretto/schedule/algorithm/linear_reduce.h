@@ -17,6 +17,7 @@ class LinearReduce final : public Algorithm {
   std::string_view name() const noexcept override { return "linear_reduce"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::reduce; }
+  bool is_canonical(const Shape&) const override { return true; }
   std::uint32_t rounds(const Shape&) const override { return 1; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

@@ -50,6 +50,8 @@ std::string_view Rabenseifner::source() const noexcept {
 
 Blocking Rabenseifner::blocking(const Shape& shape) const { return {.unit = fold_of(shape).core_size()}; }
 
+bool Rabenseifner::is_canonical(const Shape& shape) const { return fold_of(shape).is_aligned(); }
+
 std::uint32_t Rabenseifner::rounds(const Shape& shape) const {
   const Fold fold = fold_of(shape);
   if (shape.size == 1) return 1;  // the local copy

@@ -16,6 +16,8 @@ std::string_view RecursiveDoubling::source() const noexcept {
   return "Ali, Pai and Midkiff, \"Advanced collective communication in Aspen\", ICS 2008, section 2.1";
 }
 
+bool RecursiveDoubling::is_canonical(const Shape& shape) const { return fold_of(shape).is_aligned(); }
+
 std::uint32_t RecursiveDoubling::rounds(const Shape& shape) const {
   const Fold fold = fold_of(shape);
   if (shape.size == 1) return 1;  // the local copy

@@ -27,6 +27,7 @@ class RecursiveDoubling final : public Algorithm {
   std::string_view name() const noexcept override { return "recursive_doubling"; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allreduce; }
+  bool is_canonical(const Shape& shape) const override;
   std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override;

@@ -56,7 +56,7 @@ void ScatteredGeneralReduce::steps(const Shape& shape, Rank me, std::uint32_t ro
 }
 
 std::uint32_t ScatteredGeneralReduce::scratch_blocks(const Shape& shape, Rank me) const {
-  return me < shape.contributors ? rank_order_scratch(shape.contributors) : 0;
+  return me < shape.contributors ? rank_order_scratch(shape, shape.contributors) : 0;
 }
 
 }  // namespace stretto::schedule
