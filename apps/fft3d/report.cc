@@ -46,7 +46,7 @@ void Tally::add(double seconds) {
   *this = count == 0 ? one : CombineTallies()(*this, one);
 }
 
-Tally CombineTallies::operator()(const Tally& a, const Tally& b) const {
+Tally CombineTallies::operator()(const Tally& a, const Tally& b) const noexcept {
   return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
 }
 

@@ -23,7 +23,8 @@ struct Tally {
 /// Combines tallies that are not empty.
 struct CombineTallies {
   static constexpr bool commutative = true;
-  Tally operator()(const Tally& a, const Tally& b) const;
+  static constexpr bool elementary = true;
+  Tally operator()(const Tally& a, const Tally& b) const noexcept;
 };
 
 /// Of one way to run: how long a node's forward transform takes, from the moment all begin to its own end.

@@ -20,7 +20,7 @@ double score(double value, const Moments& moments) {
 
 }  // namespace
 
-Deviations CombineDeviations::operator()(const Deviations& a, const Deviations& b) const {
+Deviations CombineDeviations::operator()(const Deviations& a, const Deviations& b) const noexcept {
   return {a.counted + b.counted, a.outliers + b.outliers, std::max(a.largest, b.largest)};
 }
 

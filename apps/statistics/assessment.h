@@ -29,7 +29,8 @@ struct Deviations {
 };
 struct CombineDeviations {
   static constexpr bool commutative = true;
-  Deviations operator()(const Deviations& a, const Deviations& b) const;
+  static constexpr bool elementary = true;
+  Deviations operator()(const Deviations& a, const Deviations& b) const noexcept;
 };
 
 /// Row by row, columns + 1 values: |x - mean| in standard deviations with the sign of x - mean, of each column, then

@@ -18,7 +18,7 @@ CoMoment of_pairs(const std::vector<double>& x, const std::vector<double>& y, st
 
 }  // namespace
 
-CoMoment CombineCoMoments::operator()(const CoMoment& a, const CoMoment& b) const {
+CoMoment CombineCoMoments::operator()(const CoMoment& a, const CoMoment& b) const noexcept {
   if (a.count == 0) return b;
   if (b.count == 0) return a;
   const auto na = static_cast<double>(a.count);

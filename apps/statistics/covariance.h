@@ -21,7 +21,8 @@ struct CoMoment {
 /// The co-moment of two sets of pairs together (Pebay, as moments.h says).
 struct CombineCoMoments {
   static constexpr bool commutative = true;
-  CoMoment operator()(const CoMoment& a, const CoMoment& b) const;
+  static constexpr bool elementary = true;
+  CoMoment operator()(const CoMoment& a, const CoMoment& b) const noexcept;
 };
 
 /// Pairs of columns x <= y, row by row of the upper triangle.

@@ -19,7 +19,7 @@ Moments Moments::of(std::span<const double> values) {
   return CombineMoments()(of(values.first(half)), of(values.subspan(half)));
 }
 
-Moments CombineMoments::operator()(const Moments& a, const Moments& b) const {
+Moments CombineMoments::operator()(const Moments& a, const Moments& b) const noexcept {
   if (a.count == 0) return b;
   if (b.count == 0) return a;
   const auto na = static_cast<double>(a.count);

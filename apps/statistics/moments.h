@@ -29,7 +29,8 @@ struct Moments {
 /// Chan, Golub and LeVeque, 1979). Another order of the sets gives the same but for rounding.
 struct CombineMoments {
   static constexpr bool commutative = true;
-  Moments operator()(const Moments& a, const Moments& b) const;
+  static constexpr bool elementary = true;
+  Moments operator()(const Moments& a, const Moments& b) const noexcept;
 };
 
 // Derived statistics; nothing where the numbers do not define them: too few, or all the same.

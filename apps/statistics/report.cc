@@ -160,7 +160,7 @@ void Tally::add(double seconds) {
   *this = count == 0 ? Tally{seconds, seconds, seconds, 1} : CombineTallies()(*this, {seconds, seconds, seconds, 1});
 }
 
-Tally CombineTallies::operator()(const Tally& a, const Tally& b) const {
+Tally CombineTallies::operator()(const Tally& a, const Tally& b) const noexcept {
   return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
 }
 

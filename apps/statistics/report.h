@@ -23,7 +23,8 @@ struct Tally {
 };
 struct CombineTallies {
   static constexpr bool commutative = true;
-  Tally operator()(const Tally& a, const Tally& b) const;
+  static constexpr bool elementary = true;
+  Tally operator()(const Tally& a, const Tally& b) const noexcept;
 };
 
 /// How long a method's collective took: from the moment a node has its columns' moments to the moment it has all

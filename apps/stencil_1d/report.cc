@@ -40,7 +40,7 @@ Tally Tally::of(std::span<const double> seconds) {
   return tally;
 }
 
-Tally Combine::operator()(const Tally& a, const Tally& b) const {
+Tally Combine::operator()(const Tally& a, const Tally& b) const noexcept {
   return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
 }
 

@@ -25,7 +25,8 @@ struct Tally {
 /// Combines tallies that are not empty.
 struct Combine {
   static constexpr bool commutative = true;
-  Tally operator()(const Tally& a, const Tally& b) const;
+  static constexpr bool elementary = true;
+  Tally operator()(const Tally& a, const Tally& b) const noexcept;
 };
 
 /// When the iterations of one shard began and its derivatives were there, in seconds. Iteration i lasts from begun[i]

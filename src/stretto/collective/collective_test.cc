@@ -551,6 +551,31 @@ TEST_P(CollectiveTest, UserOperatorsMayHaveStructsAndState) {
   });
 }
 
+// Says whether any of its applications ran between messages, under the baton.
+template <bool says_elementary>
+struct WhereItRuns {
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = says_elementary;
+  std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const noexcept {
+    return static_cast<std::uint8_t>(a | b | (fabric::Context::serving() ? 1 : 2));
+  }
+};
+struct OwnType {
+  std::uint8_t where;
+  friend OwnType operator+(OwnType a, OwnType b) { return {WhereItRuns<false>()(a.where, b.where)}; }
+};
+
+TEST_P(CollectiveTest, OnlyElementaryOperatorsRunWhereTheDataArrive) {
+  run(4, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const std::uint8_t nowhere = 0;
+    EXPECT_EQ(co_await allreduce(node, all, nowhere, WhereItRuns<true>()), 1);
+    EXPECT_EQ(co_await allreduce(node, all, nowhere, WhereItRuns<false>()), 2);
+    const OwnType sum_of_own = co_await allreduce(node, all, OwnType{0}, sum);  // the user's `+` may wait
+    EXPECT_EQ(sum_of_own.where, 2);
+  });
+}
+
 TEST_P(CollectiveTest, AUserOperatorThatThrowsPoisonsEverywhere) {
   run(4, [](Node& node) -> Task<> {
     const Group all = Group::all(node);

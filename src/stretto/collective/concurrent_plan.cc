@@ -21,7 +21,7 @@ bool is_balanced(Together together) {
 bool is_fused(Together together) { return together == Together::fused || together == Together::balanced_and_fused; }
 
 bool is_fusible(const ReduceCall& call) {
-  return !call.part.call.reduction.user && call.part.alignment <= alignof(std::max_align_t);
+  return !call.part.call.reduction.as_task && call.part.alignment <= alignof(std::max_align_t);
 }
 
 // Who is not a member does not know how the members reach each other: all plan as if over wires.

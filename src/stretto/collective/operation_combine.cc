@@ -74,7 +74,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   if (is_pulled(lowering.base_from[step])) base = transfer(lowering.base_from[step]).place;
   if (is_pulled(lowering.source_from[step])) added = transfer(lowering.source_from[step]).place;
   if (what.order == schedule::Order::source_first) std::swap(base, added);
-  if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.user) {
+  if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.as_task) {
     combine_now(out.data(), base, added, out.size());
     complete_step(step);
     return;
@@ -104,7 +104,7 @@ void CollectiveOperation::do_piece_of_combine() {
   for (std::size_t index = 0; index < combines_.size(); ++index) {
     Combine& combine = combines_[index];
     const std::size_t available = combinable_bytes(combine);
-    if (call_.reduction.user) {
+    if (call_.reduction.as_task) {
       if (available < combine.out.size()) continue;
       hand_to_task(index);
       return;
