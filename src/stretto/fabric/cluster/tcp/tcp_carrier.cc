@@ -103,26 +103,23 @@ struct TcpCarrier::Link final : Connection {
 
 TcpCarrier::TcpCarrier(FrameSink& sink, const std::string& interface)
     : sink_(sink),
-      reachable_from_(own_addresses(interface)),
+      interfaces_(own_addresses(interface)),
       events_(epoll_create1(EPOLL_CLOEXEC)),
       clock_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       buffer_(buffer_bytes) {
   if (!events_ || !clock_) throw_io("cannot watch sockets");
-  if (reachable_from_.empty()) {
+  if (interfaces_.empty()) {
     throw Error(ErrorCode::not_supported,
                 interface.empty() ? "this host has no network interface with an IP address"
                                   : "this host has no network interface \"" + interface +
                                         "\" with an IP address; STRETTO_NETWORK names it (`ip addr` lists them)");
   }
-  ListeningSocket listening = listen_at(interface.empty() ? nullptr : &reachable_from_.front());
+  ListeningSocket listening = listen_at(interface.empty() ? nullptr : &interfaces_.front());
   listening_ = std::move(listening.socket);
-  own_ = {random_nonce(), listening.port, reachable_from_};
+  own_ = {random_nonce(), listening.port, interfaces_};
   if (!interface.empty()) own_.interfaces.resize(1);
-  for (const Descriptor* const one : {&listening_, &clock_}) {
-    epoll_event event{EPOLLIN | EPOLLET, {.fd = one->number()}};
-    event.data.ptr = one == &listening_ ? static_cast<void*>(&listening_) : static_cast<void*>(&clock_);
-    if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, one->number(), &event) != 0) throw_io("cannot watch sockets");
-  }
+  watch(listening_, EPOLLIN, &listening_);
+  watch(clock_, EPOLLIN, &clock_);
 }
 
 TcpCarrier::~TcpCarrier() = default;
@@ -139,7 +136,7 @@ Connection* TcpCarrier::connect(ConstByteSpan address, ConnectionOwner& owner) {
   link->owner = &owner;
   if (link->accepted != nullptr || link->broken) return link.get();
   link->port = peer.port;
-  link->untried = by_nearness(peer.interfaces, reachable_from_);
+  link->untried = by_nearness(peer.interfaces, interfaces_);
   std::reverse(link->untried.begin(), link->untried.end());
   dial_next(*link, "it published no address");
   return link.get();
@@ -254,11 +251,13 @@ bool TcpCarrier::flush() { return unsent_ == 0; }
 TcpCarrier::Socket& TcpCarrier::add(Socket fresh) {
   sockets_.push_back(std::make_unique<Socket>(std::move(fresh)));
   Socket& socket = *sockets_.back();
-  epoll_event event{EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.ptr = &socket}};
-  if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, socket.descriptor.number(), &event) != 0) {
-    throw_io("cannot watch a socket");
-  }
+  watch(socket.descriptor, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &socket);
   return socket;
+}
+
+void TcpCarrier::watch(const Descriptor& descriptor, std::uint32_t what, void* tag) {
+  epoll_event event{what | EPOLLET, {.ptr = tag}};
+  if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, descriptor.number(), &event) != 0) throw_io("cannot watch a socket");
 }
 
 void TcpCarrier::queue(Socket& socket) {
@@ -324,10 +323,7 @@ void TcpCarrier::advance_dial(Socket& socket) {
     return;
   }
   socket.stage = Stage::asking;
-  if (asked_++ == 0) {
-    const itimerspec every_second{{1, 0}, {1, 0}};
-    timerfd_settime(clock_.number(), 0, &every_second, nullptr);
-  }
+  if (asked_++ == 0) set_clock(1);
 }
 
 void TcpCarrier::answer_callers() {
@@ -339,6 +335,12 @@ void TcpCarrier::answer_callers() {
     }
     add({std::move(descriptor), Stage::called});
   }
+}
+
+// Ticks every so many seconds; 0: never.
+void TcpCarrier::set_clock(time_t seconds) {
+  const itimerspec ticks{{seconds, 0}, {seconds, 0}};
+  timerfd_settime(clock_.number(), 0, &ticks, nullptr);
 }
 
 void TcpCarrier::give_up_on_the_silent() {
@@ -426,7 +428,7 @@ bool TcpCarrier::greet_called(Socket& socket) {
     return false;
   }
   socket.stage = Stage::open;
-  if (--asked_ == 0) timerfd_settime(clock_.number(), 0, std::array<itimerspec, 1>{}.data(), nullptr);
+  if (--asked_ == 0) set_clock(0);
   use(*socket.link, socket);
   return true;
 }
@@ -452,9 +454,7 @@ void TcpCarrier::drop(Socket& socket) {
     if (link->accepted == &socket) link->accepted = nullptr;
     if (link->sends == &socket) link->sends = nullptr;
   }
-  if (socket.stage == Stage::asking && --asked_ == 0) {
-    timerfd_settime(clock_.number(), 0, std::array<itimerspec, 1>{}.data(), nullptr);
-  }
+  if (socket.stage == Stage::asking && --asked_ == 0) set_clock(0);
   socket.descriptor.reset();
   std::erase(ready_, &socket);
   const auto found =

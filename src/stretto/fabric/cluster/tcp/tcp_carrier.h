@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,8 @@ class TcpCarrier final : public Carrier {
   struct Link;
 
   Socket& add(Socket fresh);
+  void watch(const Descriptor& descriptor, std::uint32_t what, void* tag);
+  void set_clock(time_t seconds);
   bool look();
   void queue(Socket& socket);
   void answer_callers();
@@ -64,8 +67,8 @@ class TcpCarrier final : public Carrier {
 
   FrameSink& sink_;
   TcpAddress own_;
-  std::vector<IpAddress> reachable_from_;  // this host's interfaces
-  Descriptor events_;                      // edge-triggered, of all sockets
+  std::vector<IpAddress> interfaces_;  // of this host
+  Descriptor events_;                  // edge-triggered, of all sockets
   Descriptor listening_;
   Descriptor clock_;  // ticks while somebody is asked and has not answered
   bool callers_ = false;
