@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "stretto/base/error.h"
 #include "stretto/fabric/bootstrap/wire.h"
@@ -97,15 +99,18 @@ TcpAddress decode_tcp_address(ConstByteSpan bytes) {
   return address;
 }
 
-std::vector<IpAddress> by_nearness(std::vector<IpAddress> theirs, const std::vector<IpAddress>& own) {
+std::vector<IpAddress> by_nearness(const std::vector<IpAddress>& theirs, const std::vector<IpAddress>& own) {
   const auto distance = [&](const IpAddress& address) {
     if (is_loopback(address)) return 2;
-    return std::any_of(own.begin(), own.end(), [&](const IpAddress& one) { return on_one_network(one, address); }) ? 0
-                                                                                                                   : 1;
+    const auto near = [&](const IpAddress& one) { return on_one_network(one, address); };
+    return std::any_of(own.begin(), own.end(), near) ? 0 : 1;
   };
-  std::stable_sort(theirs.begin(), theirs.end(),
-                   [&](const IpAddress& a, const IpAddress& b) { return distance(a) < distance(b); });
-  return theirs;
+  std::vector<IpAddress> sorted;
+  for (const int wanted : {0, 1, 2}) {
+    std::copy_if(theirs.begin(), theirs.end(), std::back_inserter(sorted),
+                 [&](const IpAddress& address) { return distance(address) == wanted; });
+  }
+  return sorted;
 }
 
 std::array<std::byte, Hello::bytes> encode(const Hello& hello) noexcept {

@@ -40,7 +40,7 @@ TcpAddress decode_tcp_address(ConstByteSpan bytes);
 
 /// The interfaces of `theirs` in the order in which to try them from a host with the interfaces `own`: those that are
 /// on a network of ours, then the others, loopbacks at the end, since each host has its own.
-std::vector<IpAddress> by_nearness(std::vector<IpAddress> theirs, const std::vector<IpAddress>& own);
+std::vector<IpAddress> by_nearness(const std::vector<IpAddress>& theirs, const std::vector<IpAddress>& own);
 
 /// The first bytes of a connection: who dials, and whom.
 struct Hello {
