@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 NOT_MEASURED = "-"
+SHAPER_BUCKET_BYTES = 64 << 10  # of scripts/bench-hosts
 OPERATIONS = (
     "barrier",
     "broadcast",
@@ -150,11 +151,72 @@ def print_concurrent_reduces(rows):
     print_table(title, ["rival", "program", *map(size_of, sizes)], table)
 
 
+def rate_of(bits_per_second):
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6)):
+        if bits_per_second >= size:
+            return f"{bits_per_second / size:g} {unit}"
+    return f"{bits_per_second:g} bit/s"
+
+
+def where(row):
+    """How many ranks, and over which links if each has a host of its own."""
+    return f"{row['ranks']} at {rate_of(row['bits_per_second'])}" if "bits_per_second" in row else str(row["ranks"])
+
+
+def bound_of(row):
+    """What the wire takes for an all-reduce at the least: each rank sends 2 (P-1)/P of the vector, and gets as much."""
+    return 2 * (row["ranks"] - 1) / row["ranks"] * row["bytes"] / (row["bits_per_second"] / 8)
+
+
+def print_hosts(rows):
+    """All-reduces between hosts, beside the wire's bound and plain sockets."""
+    columns = sorted(columns_of(rows), key=lambda name: not name.startswith("sockets"))
+    rivals = [name for name in columns if not name.startswith("sockets")]
+    questions = {}
+    for row in rows:
+        question = (row["bits_per_second"], row["ranks"], row["bytes"])
+        at = questions.setdefault(question, {"where": where(row), "bound": bound_of(row), "times": {}})
+        at["times"][column_of(row)] = row["median_seconds"]
+    lines = []
+    for (_, _, size), at in sorted(questions.items(), key=lambda each: (-each[0][0], *each[0][1:])):
+        times = at["times"]
+        ratios = ratios_of({name: times[name] for name in rivals if name in times}, rivals)
+        # What fits into a shaper's bucket passes faster than the link.
+        fits_bucket = size <= SHAPER_BUCKET_BYTES
+        ours = times.get("stretto cluster")
+        lines.append([
+            at["where"],
+            size_of(size),
+            NOT_MEASURED if fits_bucket else in_units(at["bound"]),
+            *(in_units(times[name]) if name in times else NOT_MEASURED for name in columns),
+            mark_of(ratios["stretto cluster"]) if ratios else "",
+            NOT_MEASURED if fits_bucket or ours is None else f"{ours / at['bound']:.2f}",
+        ])
+    header = ["hosts", "size", "the wire's bound", *columns, "stretto / best MPI", "stretto / bound"]
+    print_table("All-reduce between hosts: median; sockets carry the same bytes as a ring would", header, lines)
+
+
+def print_ping_pongs(rows):
+    """A row for each way to send and each place, a column for each size: half the round trip, and the bandwidth."""
+    sizes = sorted({row["bytes"] for row in rows})
+    latencies, bandwidths = {}, {}
+    for row in rows:
+        who = (column_of(row), row["variant"], where(row))
+        latencies.setdefault(who, {})[row["bytes"]] = in_units(row["half_round_trip_seconds"])
+        bandwidths.setdefault(who, {})[row["bytes"]] = f"{row['bytes_per_second'] / 1e6:.3g}"
+    header = ["rival", "by", "ranks", *map(size_of, sizes)]
+    for title, cells in (
+        ("Messages between two ranks (Aspen, Fig. 9): half the round trip", latencies),
+        ("The same (Aspen, Fig. 11): MB/s with a window of messages", bandwidths),
+    ):
+        print_table(title, header, [[*who, *(at.get(size, NOT_MEASURED) for size in sizes)] for who, at in cells.items()])
+
+
 def print_overlap(rows):
     lines = [
         [
             column_of(row),
-            str(row["ranks"]),
+            where(row),
             size_of(row["bytes"]),
             in_units(row["alone_seconds"]),
             in_units(row["completion_seconds"]),
@@ -209,10 +271,15 @@ def main():
     print_notes(rows)
     if events := [row for row in rows if "benchmark" in row]:
         print_events(events)
-    if times := [row for row in rows if row.get("operation") in OPERATIONS]:
+    times = [row for row in rows if row.get("operation") in OPERATIONS]
+    if hosts := [row for row in times if "bits_per_second" in row]:
+        print_hosts(hosts)
+    if times := [row for row in times if "bits_per_second" not in row]:
         print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
         print_times(times, "p99_seconds", "The same: 99th percentile")
         print_times(times, "back_to_back_seconds", "The same, without barriers in between: mean")
+    if ping_pongs := of(rows, "ping_pong"):
+        print_ping_pongs(ping_pongs)
     if concurrent := of(rows, "concurrent_reduce"):
         print_concurrent_reduces(concurrent)
     if overlap := of(rows, "allreduce_overlap"):
@@ -222,7 +289,7 @@ def main():
     for row in of(rows, "missing"):
         print(f"\nMISSING: {row['rival']}: {row['reason']}")
     for row in of(rows, "failed"):
-        print(f"\nFAILED: {row['rival']} on {row['fabric']} with {row['ranks']} ranks: {row['reason']}")
+        print(f"\nFAILED: {row['rival']} on {row['fabric']}, ranks {where(row)}: {row['reason']}")
     return 0
 
 

@@ -8,16 +8,14 @@ Needs nothing but Python and the built programs. The machine is simulated: every
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from stencil_1d import (BANDWIDTH, GAP, JITTER, LATENCY, MACHINE, OVERHEAD, PAPER_RATIOS, ROOT, SIZES, TASK, Fit, Spread,
-                        fitted_curve, formula, law, measured_curve, run_program, table)
+from common import (BANDWIDTH, GAP, JITTER, LATENCY, MACHINE, OVERHEAD, PAPER_RATIOS, SIMULATED, SIZES, TASK, Fit, Spread,
+                    arguments_of, fitted_curve, formula, law, measured_curve, run_program, table, write)
 from svg import BLUE, ORANGE, Panel, chart
 
 METHODS = ("native", "aggregate")
@@ -34,8 +32,7 @@ def write_data(path: Path) -> None:
 
 
 def measure(program: Path, data: Path, nodes: int, seed: int) -> dict[str, dict]:
-    fabric = (f"sim:{nodes},latency={LATENCY},overhead={OVERHEAD},gap={GAP},bandwidth={BANDWIDTH},task={TASK},"
-              f"jitter={JITTER},seed={seed}")
+    fabric = f"sim:{nodes},{SIMULATED},task={TASK},jitter={JITTER},seed={seed}"
     found = run_program([str(program), str(data), "--method", "both", "--repeat", str(REPEATS), "--json"], fabric)
     return {each["method"]: each for each in found["methods"]}
 
@@ -118,24 +115,12 @@ Legion, where launching a task costs far more than a message; see [the stencil](
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin", help="where the built programs are")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/figures", help="where the files go")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each size, which differ by jitter")
-    arguments = parser.parse_args()
-    if arguments.seeds < 1:
-        parser.error("--seeds must be at least 1")
-    program = arguments.programs / "statistics"
-    if not program.exists():
-        sys.exit(f"{program} is not there; `make build` makes it")
-    measured = gather(program, arguments.seeds)
+    arguments = arguments_of(__doc__, ("statistics",), seeds=True)
+    measured = gather(arguments.programs / "statistics", arguments.seeds)
     fits = fits_of(measured)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "statistics.svg").write_text(draw(measured, fits, arguments.seeds), encoding="utf-8")
-    (arguments.output / "statistics.md").write_text(document(measured, fits, arguments.seeds), encoding="utf-8")
     for method in METHODS:
         print(f"{method}: {formula(method, fits[method])}, R² {fits[method].r_squared:.5f}")
-    print(f"wrote {arguments.output / 'statistics.svg'} and statistics.md")
+    write(arguments.output, "statistics", draw(measured, fits, arguments.seeds), document(measured, fits, arguments.seeds))
 
 
 if __name__ == "__main__":

@@ -7,59 +7,22 @@ Needs nothing but Python and the built programs. The machine is simulated: every
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from common import (BANDWIDTH, GAP, JITTER, LATENCY, MACHINE, OVERHEAD, PAPER_RATIOS, POINT, SIMULATED, SIZES, TASK, Fit,
+                    Spread, arguments_of, fitted_curve, formula, law, measured_curve, predicted, run_program, table, write)
 from svg import BLUE, GREEN, ORANGE, Curve, Panel, chart
 
-SIZES = (16, 32, 64, 128, 256, 512)
 METHODS = ("native", "tasks", "aggregate")
 COLOURS = {"native": BLUE, "tasks": GREEN, "aggregate": ORANGE}
-ROOT = Path(__file__).resolve().parent.parent
-
-# The assumed machine, a network of the kind of Titan's (Cray XK7, Gemini).
-LATENCY, OVERHEAD, GAP, BANDWIDTH = "1.5us", "0.5us", "0.5us", "5GB/s"
-TASK, JITTER, POINT = "1us", "0.5us", "10ns"
-MACHINE = [
-    ("L, latency of a message", LATENCY),
-    ("o, processor time of a message, at its sender and at its receiver", OVERHEAD),
-    ("g, least time between two sends of a node", GAP),
-    ("1/G, bandwidth", BANDWIDTH),
-    ("jitter, added to each latency, uniform from 0", JITTER),
-    ("launch of a task, on the processor that runs it", TASK),
-    ("a grid point of one iteration: half for the function, half for its derivative", POINT),
-]
-# Measured by the paper's authors on Titan with Legion, whose runtime's own cost is in them.
-PAPER_RATIOS = {16: 5, 512: 75}
-
-
-@dataclass
-class Spread:
-    """Of all shards, iterations and seeds, in microseconds."""
-
-    minimum: float
-    mean: float
-    maximum: float
-
-
-def run_program(command: list[str], fabric: str | None = None) -> dict:
-    environment = dict(os.environ, **({"STRETTO_FABRIC": fabric} if fabric else {}))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} on {fabric}: {done.stderr.strip() or done.stdout.strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(programs: Path, method: str, nodes: int, seed: int) -> dict:
-    fabric = (f"sim:{nodes},latency={LATENCY},overhead={OVERHEAD},gap={GAP},bandwidth={BANDWIDTH},task={TASK},"
-              f"jitter={JITTER},seed={seed}")
+    fabric = f"sim:{nodes},{SIMULATED},task={TASK},jitter={JITTER},seed={seed}"
     command = [str(programs / "stencil_1d"), "--method", method, "--point-cost", POINT, "--json"]
     # The serial run is the same for all seeds.
     found = run_program(command if seed == 1 else command + ["--no-verify"], fabric)
@@ -73,41 +36,6 @@ def spread(runs: list[dict], part: str) -> Spread:
         min(run[f"{part}_seconds_min"] for run in runs),
         sum(run[f"{part}_seconds_mean"] for run in runs) / len(runs),
         max(run[f"{part}_seconds_max"] for run in runs))))
-
-
-def predict(programs: Path, nodes: int) -> float:
-    network = ",".join((LATENCY, OVERHEAD, GAP, BANDWIDTH))
-    found = run_program([str(programs / "stretto"), "simulate", "recursive_doubling", "--nodes", str(nodes), "--bytes", "8",
-                         "--network", network, "--json"])
-    return 1e6 * found["seconds_max"]
-
-
-@dataclass
-class Fit:
-    """The least-squares line a + b x and its coefficient of determination."""
-
-    a: float
-    b: float
-    r_squared: float
-
-    @staticmethod
-    def of(xs: list[float], ys: list[float]) -> "Fit":
-        mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-        covariance = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys))
-        variance = sum((x - mean_x) ** 2 for x in xs)
-        total = sum((y - mean_y) ** 2 for y in ys)
-        b = covariance / variance
-        a = mean_y - b * mean_x
-        residual = sum((y - a - b * x) ** 2 for x, y in zip(xs, ys))
-        return Fit(a, b, 1 - residual / total)
-
-
-def law(method: str, nodes: float) -> float:
-    return nodes if method == "aggregate" else math.log2(nodes)
-
-
-def formula(method: str, fit: Fit) -> str:
-    return f"{fit.a:.2f} + {fit.b:.3f} {'P' if method == 'aggregate' else 'log2 P'} us"
 
 
 @dataclass
@@ -131,17 +59,7 @@ def gather(programs: Path, seeds: int) -> Results:
     runs = {(m, n): [found[m, n, seed] for seed in range(1, seeds + 1)] for m in METHODS for n in SIZES}
     iteration = {m: {n: spread(runs[m, n], "iteration") for n in SIZES} for m in METHODS}
     collective = {m: {n: spread(runs[m, n], "collective") for n in SIZES} for m in METHODS}
-    return Results(iteration, collective, {n: predict(programs, n) for n in SIZES}, fits_of(iteration), fits_of(collective))
-
-
-def measured_curve(name: str, values: dict[int, Spread], colour: str) -> Curve:
-    return Curve(name, [(n, values[n].mean) for n in SIZES], colour,
-                 spread=[(values[n].minimum, values[n].maximum) for n in SIZES])
-
-
-def fitted_curve(method: str, fit: Fit, colour: str) -> Curve:
-    return Curve(f"{formula(method, fit)}  (R² = {fit.r_squared:.5f})",
-                 [(n, fit.a + fit.b * law(method, n)) for n in SIZES], colour, dashed=True, marker="none")
+    return Results(iteration, collective, {n: predicted(programs, "recursive_doubling", n, 8) for n in SIZES}, fits_of(iteration), fits_of(collective))
 
 
 def measured_and_fitted(method: str, results: Results) -> list[Curve]:
@@ -171,11 +89,6 @@ def draw(results: Results, seeds: int) -> str:
          Panel("One iteration, scalable collectives (Fig. 6)", scalable, "microseconds"),
          Panel("One iteration, many-to-one-to-many (Fig. 8)", aggregate, "microseconds", x_logarithmic=False),
          Panel("One iteration, all three, both axes logarithmic", all_three, "microseconds", y_logarithmic=True)])
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" + "---:|" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
 def spread_table(measured: dict[str, dict[int, Spread]], extra: dict[int, float] | None = None) -> str:
@@ -244,23 +157,11 @@ the read, its answer), `native` for one message and none.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin", help="where the built programs are")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/figures", help="where the files go")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each kind, which differ by jitter")
-    arguments = parser.parse_args()
-    if arguments.seeds < 1:
-        parser.error("--seeds must be at least 1")
-    for program in ("stencil_1d", "stretto"):
-        if not (arguments.programs / program).exists():
-            sys.exit(f"{arguments.programs / program} is not there; `make build` makes it")
+    arguments = arguments_of(__doc__, ("stencil_1d", "stretto"), seeds=True)
     results = gather(arguments.programs, arguments.seeds)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "stencil_1d.svg").write_text(draw(results, arguments.seeds), encoding="utf-8")
-    (arguments.output / "stencil_1d.md").write_text(document(results, arguments.seeds), encoding="utf-8")
     print(fit_table(results))
     print(ratio_table(results))
-    print(f"wrote {arguments.output / 'stencil_1d.svg'} and stencil_1d.md")
+    write(arguments.output, "stencil_1d", draw(results, arguments.seeds), document(results, arguments.seeds))
 
 
 if __name__ == "__main__":

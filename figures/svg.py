@@ -15,7 +15,10 @@ FONT = "font-family='Helvetica, Arial, DejaVu Sans, sans-serif'"
 
 @dataclass
 class Curve:
-    """Points (x, y), joined unless `marks_only`; `spread` gives (lowest, highest) of each point, drawn as a bar."""
+    """Points (x, y), joined unless `marks_only`; `spread` gives (lowest, highest) of each point, drawn as a bar.
+
+    One without a name is not in the legend.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -36,6 +39,7 @@ class Panel:
     x_label: str = "nodes"
     x_logarithmic: bool = True
     y_logarithmic: bool = False
+    x_text: Callable[[float], str] = "{:g}".format  # of a tick
 
 
 def text(x: float, y: float, words: str, size: float = 12, colour: str = SOFT, anchor: str = "start",
@@ -67,7 +71,7 @@ def spread_out(ticks: Sequence[float], place: Callable[[float], float], distance
 
 
 def legend_height(panel: Panel) -> float:
-    return 18 * len(panel.curves) + 10
+    return 18 * sum(1 for curve in panel.curves if curve.name) + 10
 
 
 class _Axes:
@@ -91,7 +95,8 @@ class _Axes:
         self.x_ticks = spread_out(sorted(set(xs)), self.x)
         if panel.y_logarithmic:
             candidates = [factor * 10.0**power for power in range(-9, 9) for factor in (1, 2, 5)]
-            self.y_ticks = [tick for tick in candidates if y_low <= y_scale(tick) <= y_high]
+            within = [tick for tick in candidates if y_low <= y_scale(tick) <= y_high]
+            self.y_ticks = spread_out(within, lambda tick: -self.y(tick), 18)
         else:
             self.y_ticks = linear_ticks(max(ys))
 
@@ -103,10 +108,11 @@ def _frame(panel: Panel, axes: _Axes) -> list[str]:
         parts.append(text(axes.left - 8, axes.y(tick) + 4, f"{tick:g}", 11, anchor="end"))
     for tick in axes.x_ticks:
         parts.append(line(axes.x(tick), axes.bottom, axes.x(tick), axes.bottom + 4, SOFT))
-        parts.append(text(axes.x(tick), axes.bottom + 18, f"{tick:g}", 11, anchor="middle"))
+        parts.append(text(axes.x(tick), axes.bottom + 18, panel.x_text(tick), 11, anchor="middle"))
     parts.append(line(axes.left, axes.bottom, axes.right, axes.bottom, SOFT))
     middle = (axes.top + axes.bottom) / 2
-    parts.append(text(axes.left - 44, middle, panel.y_label, 12, anchor="middle", turn=-90))
+    longest = max(len(f"{tick:g}") for tick in axes.y_ticks)
+    parts.append(text(axes.left - max(44, 20 + 6.4 * longest), middle, panel.y_label, 12, anchor="middle", turn=-90))
     parts.append(text((axes.left + axes.right) / 2, axes.bottom + 38, panel.x_label, 12, anchor="middle"))
     return parts
 
@@ -136,7 +142,7 @@ def _curve(curve: Curve, axes: _Axes) -> list[str]:
 def _legend(panel: Panel, axes: _Axes) -> list[str]:
     x, y = axes.left + 6, axes.top - 8
     parts = []
-    for row, curve in enumerate(panel.curves):
+    for row, curve in enumerate(curve for curve in panel.curves if curve.name):
         middle = y + 9 + 18 * row
         if not curve.marks_only:
             parts.append(line(x, middle, x + 26, middle, curve.colour, 1.8, "6 4" if curve.dashed else ""))

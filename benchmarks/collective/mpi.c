@@ -9,12 +9,14 @@
 // are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
 // mean.
 
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collective/mpi_call.h"
 #include "collective/mpi_measurements.h"
+#include "mpi_support.h"
 
 enum { most_words = 32 };
 

@@ -4,26 +4,10 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "mpi_support.h"
 
 int rank, ranks;
-
-double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-void fail(const char* what) {
-  fprintf(stderr, "collective_mpi: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-void* allocate(size_t bytes) {
-  void* memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
-  if (memory == NULL) fail("out of memory");
-  return memory;
-}
 
 Call make_call(Operation operation, size_t bytes) {
   Call call = {.operation = operation, .block = bytes / sizeof(double)};

@@ -14,13 +14,6 @@ typedef struct {
 
 extern int rank, ranks;
 
-double now(void);
-
-// Ends the program at all ranks.
-void fail(const char* what);
-
-void* allocate(size_t bytes);
-
 Call make_call(Operation operation, size_t bytes);
 void free_call(Call* call);
 

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "collective/mpi_measurements.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -10,9 +9,9 @@
 #include <unistd.h>
 
 #include "collective/mpi_call.h"
+#include "mpi_support.h"
 
 static const char* rival_name;
-static char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
 static double over_ranks(double value, MPI_Op operator) {
   double result;
@@ -20,27 +19,11 @@ static double over_ranks(double value, MPI_Op operator) {
   return result;
 }
 
-// What the library says about itself, its first words, fit for a JSON string.
-static void ask_version(void) {
-  int length;
-  MPI_Get_library_version(version, &length);
-  for (char* c = version; *c != 0; ++c) {
-    if (*c == ',' || *c == '\n') {
-      *c = 0;
-      break;
-    }
-    if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
-  }
-}
-
-void begin_measurements(const char* rival) {
-  rival_name = rival;
-  ask_version();
-}
+void begin_measurements(const char* rival) { rival_name = rival; }
 
 static void begin_row(const char* operation) {
   printf("{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"ranks\":%d", operation,
-         rival_name, version, ranks);
+         rival_name, library_version(), ranks);
 }
 
 static void end_row(void) {
@@ -53,11 +36,6 @@ static double back_to_back(const Call* call, int count) {
   const double start = now();
   for (int i = 0; i < count; ++i) run_call(call);
   return over_ranks((now() - start) / count, MPI_MAX);
-}
-
-static int ascending(const void* a, const void* b) {
-  const double left = *(const double*)a, right = *(const double*)b;
-  return (left > right) - (left < right);
 }
 
 // Fills `seconds`, sorted: of each call the maximum over the ranks.

@@ -32,6 +32,7 @@ struct Options {
   double seconds = 0.1;
   bool pin = false;
   std::string memory = "segment";
+  std::string algorithm;
 };
 
 Task<> measure_latencies(Measurements& measurements, const Options& options) {
@@ -46,12 +47,23 @@ Task<> measure_latencies(Measurements& measurements, const Options& options) {
   }
 }
 
+/// How many nodes share the host of `node`.
+unsigned nodes_beside(const stretto::fabric::Fabric& fabric, stretto::NodeId node) {
+  unsigned count = 0;
+  for (stretto::NodeId other = 0; other < fabric.size(); ++other) {
+    if (fabric.host_of(other) == fabric.host_of(node)) ++count;
+  }
+  return count;
+}
+
 int measure(const Options& options) {
   const stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
-  const collective_bench::Setting setting{runtime_options.fabric,
-                                          options.memory == "user" ? Memory::user : Memory::segment};
   stretto::Runtime runtime(runtime_options);
   const stretto::NodeId first = runtime.nodes().front()->id();
+  const collective_bench::Setting setting{.fabric = runtime_options.fabric,
+                                          .memory = options.memory == "user" ? Memory::user : Memory::segment,
+                                          .nodes_on_host = nodes_beside(runtime.fabric(), first),
+                                          .algorithm = options.algorithm};
   const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
   runtime.run([&options, &setting, first, pin](Node& node) -> Task<> {
     if (pin) stretto::bind_process_to_core(node.id());
@@ -101,6 +113,7 @@ void add_options(CLI::App& app, Options& options) {
                  "Where the vectors lie: in the node's segment, or in the user's own memory")
       ->check(CLI::IsMember({"segment", "user"}))
       ->capture_default_str();
+  app.add_option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
   app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
 }
 

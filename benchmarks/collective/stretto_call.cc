@@ -20,11 +20,13 @@ Vector::Vector(stretto::Node& node, Memory memory, std::size_t size) {
   }
 }
 
-Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory)
+Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory,
+           const std::string& algorithm)
     : node_(node),
       group_(group),
       operation_(operation),
       block_(bytes / sizeof(double)),
+      algorithm_(algorithm),
       input_memory_(node, memory, block_ * input_blocks(operation, rank(), ranks())),
       output_memory_(node, memory, block_ * output_blocks(operation, rank(), ranks())),
       input_(input_memory_.values()),
@@ -35,17 +37,18 @@ Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation
 
 Event Call::start() {
   using stretto::sum;
+  const stretto::CollectiveOptions options = stretto::CollectiveOptions().algorithm(algorithm_);
   switch (operation_) {
-    case OPERATION_BARRIER: return barrier(node_, group_);
-    case OPERATION_BROADCAST: return broadcast(node_, group_, output_);
-    case OPERATION_REDUCE: return reduce(node_, group_, input_, output_, sum);
-    case OPERATION_ALLREDUCE: return allreduce(node_, group_, input_, output_, sum);
-    case OPERATION_ALLGATHER: return allgather(node_, group_, input_, output_);
-    case OPERATION_GATHER: return gather(node_, group_, input_, output_);
-    case OPERATION_SCATTER: return scatter(node_, group_, input_, output_);
-    case OPERATION_REDUCE_SCATTER: return reduce_scatter(node_, group_, input_, output_, sum);
-    case OPERATION_ALL_TO_ALL: return all_to_all(node_, group_, input_, output_);
-    case OPERATION_SCAN: return scan(node_, group_, input_, output_, sum);
+    case OPERATION_BARRIER: return barrier(node_, group_, options);
+    case OPERATION_BROADCAST: return broadcast(node_, group_, output_, 0, options);
+    case OPERATION_REDUCE: return reduce(node_, group_, input_, output_, sum, 0, options);
+    case OPERATION_ALLREDUCE: return allreduce(node_, group_, input_, output_, sum, options);
+    case OPERATION_ALLGATHER: return allgather(node_, group_, input_, output_, options);
+    case OPERATION_GATHER: return gather(node_, group_, input_, output_, 0, options);
+    case OPERATION_SCATTER: return scatter(node_, group_, input_, output_, 0, options);
+    case OPERATION_REDUCE_SCATTER: return reduce_scatter(node_, group_, input_, output_, sum, options);
+    case OPERATION_ALL_TO_ALL: return all_to_all(node_, group_, input_, output_, options);
+    case OPERATION_SCAN: return scan(node_, group_, input_, output_, sum, options);
   }
   return Event();
 }

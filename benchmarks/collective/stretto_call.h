@@ -29,7 +29,9 @@ class Vector {
 /// and outlives what it started.
 class Call {
  public:
-  Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory);
+  /// `algorithm`: by name; empty: chosen.
+  Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory,
+       const std::string& algorithm);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -51,6 +53,7 @@ class Call {
   const stretto::Group& group_;
   const Operation operation_;
   const std::size_t block_;  // elements
+  const std::string algorithm_;
   Vector input_memory_;
   Vector output_memory_;
   const std::span<const double> input_;

@@ -5,16 +5,15 @@
 //   mpirun -n 4 ./concurrent_reduce_mpi --rival NAME [--sizes 8,4096] [--seconds 0.1]
 
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "concurrent_reduce/mpi_variant.h"
 #include "concurrent_reduce/problem.h"
+#include "mpi_support.h"
 
 int rank;
 MPI_Comm pair = MPI_COMM_NULL;
@@ -34,39 +33,6 @@ typedef struct {
   int size_count;
   double seconds;
 } Options;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-// Ends the program at all ranks.
-static void fail(const char* what) {
-  fprintf(stderr, "concurrent_reduce: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void* allocate(size_t bytes) {
-  void* memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
-  if (memory == NULL) fail("out of memory");
-  return memory;
-}
-
-// What the library says about itself, its first words, fit for a JSON string.
-static const char* library_version(void) {
-  static char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length;
-  MPI_Get_library_version(version, &length);
-  for (char* c = version; *c != 0; ++c) {
-    if (*c == ',' || *c == '\n') {
-      *c = 0;
-      break;
-    }
-    if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
-  }
-  return version;
-}
 
 static void read_sizes(Options* options, char* list) {
   options->size_count = 0;
@@ -126,11 +92,6 @@ static double slowest(double seconds) {
   double result;
   MPI_Allreduce(&seconds, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return result;
-}
-
-static int ascending(const void* a, const void* b) {
-  const double left = *(const double*)a, right = *(const double*)b;
-  return (left > right) - (left < right);
 }
 
 // Fills `seconds`, sorted: of each call the maximum over the ranks.

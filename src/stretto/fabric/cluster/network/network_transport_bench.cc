@@ -1,7 +1,7 @@
 // Two processes over UCX: half the round trip of a message, and the bandwidth of puts. On the loopback, unless
 // UCX_NET_DEVICES and UCX_TLS say otherwise.
 //
-//   ucx_transport_bench
+//   network_transport_bench
 
 #include <sys/socket.h>
 #include <sys/wait.h>

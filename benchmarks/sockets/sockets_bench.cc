@@ -1,0 +1,217 @@
+// What plain TCP sockets take for the bytes of an all-reduce by a ring: each of P ranks sends 2 (P-1)/P of the vector
+// to the next rank and receives as much, without waiting in between and without adding. A ring over the same links is
+// not faster; for short vectors it is the kernel's wake-ups that this measures. One JSON object a line, for each size
+// and each of two send buffers: of 64 KiB, and as the kernel chooses.
+//
+//   sockets_bench --ranks 2                                                           on the loopback
+//   sockets_bench --ranks 2 --namespaces a,b --addresses 10.78.0.1,10.78.0.2          in network namespaces, as root
+//
+// Ranks are processes. A time is the maximum over the ranks, each call after a barrier in shared memory.
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <iostream>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "sockets/ring.h"
+
+namespace {
+
+using sockets_bench::Descriptor;
+using sockets_bench::Ring;
+
+constexpr int most_ranks = 64;
+constexpr double fewest_iterations = 8;
+constexpr double most_iterations = 5000;
+constexpr int first_calls = 3;
+constexpr int named_send_buffer = 64 << 10;
+
+struct Options {
+  int ranks = 2;
+  std::vector<std::string> namespaces;
+  sockets_bench::Addresses addresses{{}, 47000};
+  std::vector<std::size_t> sizes = {8, 1024, std::size_t{1} << 20U, std::size_t{8} << 20U};
+  double seconds = 0.5;
+};
+
+/// What the ranks share: a barrier, and the time of each in the last call.
+class Meeting {
+ public:
+  explicit Meeting(int ranks) : ranks_(ranks) {
+    pthread_barrierattr_t attributes;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&barrier_, &attributes, unsigned(ranks));
+    pthread_barrierattr_destroy(&attributes);
+  }
+  void meet() { pthread_barrier_wait(&barrier_); }
+  /// The greatest of the values that the ranks come with; the same at all.
+  double greatest(int rank, double value) {
+    values_[rank] = value;
+    meet();
+    const double result = *std::max_element(values_, values_ + ranks_);
+    meet();
+    return result;
+  }
+
+ private:
+  const int ranks_;
+  pthread_barrier_t barrier_;
+  double values_[most_ranks] = {};
+};
+
+Meeting& shared_meeting(int ranks) {
+  void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  return *new (memory) Meeting(ranks);
+}
+
+void enter_namespace(const std::string& name) {
+  const Descriptor space(open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+  if (space.number() < 0 || setns(space.number(), CLONE_NEWNET) != 0) {
+    throw std::system_error(errno, std::generic_category(), "the network namespace " + name);
+  }
+}
+
+class Rank {
+ public:
+  Rank(const Options& options, int rank, Meeting& meeting)
+      : options_(options), rank_(rank), meeting_(meeting), ring_(options.addresses, rank) {}
+
+  void measure() {
+    for (const int send_buffer : {named_send_buffer, 0}) {
+      meeting_.meet();
+      ring_.join(send_buffer);
+      for (const std::size_t size : options_.sizes) measure_size(size, send_buffer);
+    }
+  }
+
+ private:
+  double timed_call(std::size_t bytes) {
+    using Clock = std::chrono::steady_clock;
+    meeting_.meet();
+    const Clock::time_point start = Clock::now();
+    ring_.exchange(bytes);
+    return meeting_.greatest(rank_, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+
+  void measure_size(std::size_t size, int send_buffer) {
+    const auto ranks = std::size_t(options_.ranks);
+    const std::size_t bytes = (2 * (ranks - 1) * size + ranks - 1) / ranks;
+    double estimate = 0;
+    for (int i = 0; i < first_calls; ++i) estimate = timed_call(bytes);
+    const double fitting = options_.seconds / std::max(estimate, 1e-7);
+    std::vector<double> seconds(std::size_t(std::clamp(fitting, fewest_iterations, most_iterations)));
+    for (double& each : seconds) each = timed_call(bytes);
+    std::sort(seconds.begin(), seconds.end());
+    if (rank_ == 0) print(size, send_buffer, seconds);
+  }
+
+  void print(std::size_t size, int send_buffer, const std::vector<double>& sorted) const {
+    const std::string buffer = send_buffer > 0 ? std::to_string(send_buffer >> 10) + " KiB" : "kernel's buffers";
+    const nlohmann::ordered_json row = {
+        {"operation", "allreduce"},
+        {"rival", "sockets, " + buffer},
+        {"fabric", "processes"},
+        {"ranks", options_.ranks},
+        {"bytes", size},
+        {"iterations", sorted.size()},
+        {"median_seconds", sorted[sorted.size() / 2]},
+        {"p99_seconds", sorted[std::size_t(std::ceil(0.99 * double(sorted.size()))) - 1]}};
+    std::cout << row.dump() << std::endl;
+  }
+
+  const Options& options_;
+  const int rank_;
+  Meeting& meeting_;
+  Ring ring_;
+};
+
+int run_rank(const Options& options, int rank, Meeting& meeting) {
+  try {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!options.namespaces.empty()) enter_namespace(options.namespaces.at(std::size_t(rank)));
+    Rank(options, rank, meeting).measure();
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "sockets_bench: rank " << rank << ": " << error.what() << '\n';
+    return 1;
+  }
+}
+
+/// A rank that fails ends the others, who would wait for it.
+int run_ranks(const Options& options) {
+  Meeting& meeting = shared_meeting(options.ranks);
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) _exit(run_rank(options, rank, meeting));
+    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    children.push_back(child);
+  }
+  int failures = 0;
+  for (std::size_t ended = 0; ended < children.size(); ++ended) {
+    int status = 0;
+    wait(&status);
+    if (status == 0) continue;
+    ++failures;
+    for (const pid_t child : children) kill(child, SIGKILL);
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+void check(const std::vector<std::string>& list, const char* option, int ranks) {
+  if (int(list.size()) == ranks) return;
+  throw CLI::ValidationError(
+      option, "needs one for each of the " + std::to_string(ranks) + " ranks, not " + std::to_string(list.size()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures plain TCP sockets with the bytes of an all-reduce by a ring; JSON lines to stdout.");
+  app.add_option("--ranks", options.ranks, "Processes in the ring")
+      ->check(CLI::Range(2, most_ranks))
+      ->capture_default_str();
+  app.add_option("--namespaces", options.namespaces, "The network namespace of each rank; default: this one")
+      ->delimiter(',');
+  app.add_option("--addresses", options.addresses.hosts, "The IPv4 address of each rank; default: 127.0.0.1")
+      ->delimiter(',');
+  app.add_option("--port", options.addresses.port, "Of rank 0; the others' follow")
+      ->check(CLI::Range(1, 65535 - most_ranks))
+      ->capture_default_str();
+  app.add_option("--sizes", options.sizes, "Bytes of the vector")->delimiter(',')->capture_default_str();
+  app.add_option("--seconds", options.seconds, "About how long to measure each size")
+      ->check(CLI::Range(1e-6, 3600.0))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+    if (options.addresses.hosts.empty()) {
+      options.addresses.hosts.assign(std::size_t(options.ranks), "127.0.0.1");
+    }
+    check(options.addresses.hosts, "--addresses", options.ranks);
+    if (!options.namespaces.empty()) check(options.namespaces, "--namespaces", options.ranks);
+    return run_ranks(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    std::cerr << "sockets_bench: " << error.what() << '\n';
+    return 1;
+  }
+}
