@@ -118,10 +118,6 @@ DriverOptions driver_options(const Options& options, Progress& progress) {
 
 /// Main of each node; `converged` is set by the nodes that are told to.
 Task<> solve_on(Node& node, const Job& job, bool* converged) {
-  if (node.id() == 0) {
-    for (const std::string& path : {job.options.solution, job.options.history, job.options.plot})
-      require_writable(path);
-  }
   Results results;
   bool all_converged = true;
   for (const Method method : methods_of(job.options)) {
@@ -151,7 +147,10 @@ int solve(const Options& options) {
                 options.rhs.empty() ? std::vector<double>(rows, 1.0) : read_vector(options.rhs, rows)};
   stretto::Runtime runtime(stretto::RuntimeOptions::from_environment());
   const Node* const first = runtime.nodes().front().get();
-  if (first->id() == 0) announce(runtime, job);
+  if (first->id() == 0) {
+    for (const std::string& path : {options.solution, options.history, options.plot}) require_writable(path);
+    announce(runtime, job);
+  }
   bool converged = false;
   try {
     runtime.run([&](Node& node) { return solve_on(node, job, &node == first ? &converged : nullptr); });
