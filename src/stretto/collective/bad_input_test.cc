@@ -158,7 +158,7 @@ TEST(CollectiveBadInput, AnotherDigestIsAMismatch) {
 TEST(CollectiveBadInput, AFailureOfAnUnknownKindCostsTheConnection) {
   const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
     if (message.type != MessageType::collective_data) return;
-    const FailedHeader header{fabric::read_header<CallHeader>(message).identity, 250, 0};
+    const FailedHeader header{fabric::read_header<CallHeader>(message).identity, 250, 0, 0};
     send(liar, MessageType::collective_failed, bytes_of(header), {});
   });
   EXPECT_EQ(tale.outcome_at_0.rfind("peer_lost: unknown error code 250", 0), 0U) << tale.outcome_at_0;

@@ -91,7 +91,7 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
     endpoint_.set_handler(type, *this);
   }
   endpoint_.add_observer(*this);
-  node.watch(*this);
+  node.add_operations(*this);
 }
 
 CollectiveService::~CollectiveService() {
@@ -191,17 +191,18 @@ void CollectiveService::say_other(NodeId to, const Identity& theirs) {
   const Cause cause = std::make_shared<const Error>(
       ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(to) +
                                " calls as the same collective: " + std::string(what_may_differ));
-  const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0};
+  const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0, 0};
   endpoint_.send(to, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
 }
 
 void CollectiveService::tell_failure(const CollectiveOperation& operation, const Cause& cause,
                                      CollectiveOperation::Tell tell) {
   using Tell = CollectiveOperation::Tell;
-  const FailedHeader header{operation.identity(), static_cast<std::uint32_t>(cause->code()),
-                            operation.waits_for_release() ? 1U : 0U};
+  FailedHeader header{operation.identity(), static_cast<std::uint32_t>(cause->code()),
+                      operation.waits_for_release() ? 1U : 0U, 0};
   const auto send_to = [&](NodeId member) {
     if (member == node_.id()) return;
+    header.pieces = operation.pieces_put_to(member);
     endpoint_.send(member, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
   };
   if (tell == Tell::everybody) {
@@ -216,8 +217,8 @@ std::uint64_t CollectiveService::register_landing(CollectiveOperation& operation
   return next_landing_++;
 }
 
-void CollectiveService::say_released(NodeId to, const Identity& identity) {
-  endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(identity), {});
+void CollectiveService::say_released(NodeId to, const Identity& identity, std::uint64_t pieces) {
+  endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
 }
 
 void CollectiveService::on_message(const fabric::Message& message) {
@@ -228,14 +229,17 @@ void CollectiveService::on_message(const fabric::Message& message) {
     return;
   }
   const bool failed = message.type == fabric::MessageType::collective_failed;
-  if (its_stream.has_begun(identity.sequence)) {
+  const bool has_begun = its_stream.has_begun(identity.sequence);
+  if (has_begun) {
     if (!failed) answer_late(message.from, identity);
   } else {
     // What its sender has granted for this operation will not be touched.
     if (failed) its_stream.forget_messages_of(message.from, identity.sequence);
     its_stream.save(identity.sequence, message);
   }
-  if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) say_released(message.from, identity);
+  if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) {
+    say_released(message.from, identity, has_begun ? all_pieces : 0);
+  }
 }
 
 void CollectiveService::on_notification(NodeId from, fabric::Notification notification) {
@@ -244,28 +248,45 @@ void CollectiveService::on_notification(NodeId from, fabric::Notification notifi
   found->second.operation->on_piece(from, found->second.step);
 }
 
-void CollectiveService::look(Which which, std::vector<std::string>& sentences) {
-  ++looks_;
+// Those that end meanwhile, in consequence, are left out.
+template <class Visit>
+void CollectiveService::for_each_under_way(Visit&& visit) {
   for (auto& [id, stream] : streams_) {
     for (const std::uint32_t sequence : stream.under_way()) {
-      const std::string sentence = stream.find(sequence)->what_it_waits_for(which);
-      if (!sentence.empty()) sentences.push_back(sentence);
+      if (CollectiveOperation* const operation = stream.find(sequence)) visit(*operation);
     }
   }
+}
+
+void CollectiveService::look(Which which, std::vector<std::string>& sentences) {
+  ++looks_;
+  for_each_under_way([&](CollectiveOperation& operation) {
+    const std::string sentence = operation.what_it_waits_for(which);
+    if (!sentence.empty()) sentences.push_back(sentence);
+  });
+}
+
+void CollectiveService::cancel(const Cause& cause) {
+  if (cancelled_ == nullptr) cancelled_ = cause;
+  for_each_under_way(
+      [this](CollectiveOperation& operation) { operation.fail(cancelled_, CollectiveOperation::Tell::everybody); });
+}
+
+bool CollectiveService::over() {
+  return std::all_of(streams_.begin(), streams_.end(), [](auto& each) { return each.second.under_way().empty(); });
 }
 
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
   any_lost_ = true;
   const Cause cause = std::make_shared<const Error>(ErrorCode::peer_lost, error.message());
-  for (auto& [id, stream] : streams_) {
-    stream.forget_messages_of(peer);
-    for (const std::uint32_t sequence : stream.under_way()) {
-      CollectiveOperation* const operation = stream.find(sequence);  // unless the failure before has ended it
-      if (operation != nullptr && operation->group().contains(peer)) {
-        operation->on_member_lost(peer, cause);
-      }
-    }
-  }
+  for (auto& [id, stream] : streams_) stream.forget_messages_of(peer);
+  for_each_under_way([&](CollectiveOperation& operation) {
+    if (operation.group().contains(peer)) operation.on_member_gone(peer, cause);
+  });
+}
+
+void CollectiveService::on_peer_left(NodeId peer) {
+  for_each_under_way([peer](CollectiveOperation& operation) { operation.on_member_gone(peer, nullptr); });
 }
 
 }  // namespace stretto

@@ -15,8 +15,8 @@
 #include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
-#include "stretto/core/may_stall.h"
 #include "stretto/core/node.h"
+#include "stretto/core/operations.h"
 #include "stretto/fabric/fabric.h"
 
 namespace stretto {
@@ -25,7 +25,7 @@ namespace stretto {
 ///
 /// One per node, created with it. `start` may be called by any thread; the rest happens under the node's baton. No
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
-class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private MayStall {
+class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private Operations {
  public:
   /// `selector` is that of the process.
   CollectiveService(Node& node, std::shared_ptr<Selector> selector);
@@ -46,6 +46,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Selector& selector() noexcept { return *selector_; }
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
+  /// Why nothing is to begin any more; null while all goes on.
+  const Cause& cancelled() const noexcept { return cancelled_; }
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
   /// Has the operation join its stream.
@@ -63,8 +65,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// A name for a large receive, by which its sender notifies pieces.
   std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
   void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
-  /// Says that this node touches a member's memory no more in a collective that has failed.
-  void say_released(NodeId to, const Identity& identity);
+  /// Says that this node touches a member's memory no more in a collective that has failed; `pieces`: see
+  /// ReleasedHeader.
+  void say_released(NodeId to, const Identity& identity, std::uint64_t pieces);
 
  private:
   struct Landing {
@@ -76,7 +79,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void on_peer_left(NodeId peer) override;
+  template <class Visit>
+  void for_each_under_way(Visit&& visit);
   void look(Which which, std::vector<std::string>& sentences) override;
+  void cancel(const Cause& cause) override;
+  bool over() override;
   void answer_late(NodeId from, const Identity& theirs);
   Stream& stream(std::uint64_t id);
   std::optional<NodeId> find_lost_member(const Group& group) const;
@@ -89,6 +97,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
   bool any_lost_ = false;
+  Cause cancelled_;
   std::uint32_t looks_ = 0;
 };
 

@@ -36,8 +36,6 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       where_(options.where()) {}
 
 CollectiveOperation::~CollectiveOperation() {
-  // What may still come over a wire is written there: such memory is not used again (CONTRACTS 14).
-  if (quarantined_) return;
   fabric::Segment& segment = service_.endpoint().segment();
   if (scratch_offset_ >= 0) segment.release(static_cast<std::uint64_t>(scratch_offset_));
   for (const Transfer& each : transfers_) {
@@ -101,7 +99,8 @@ void CollectiveOperation::begin() {
   const Entry entry(*this);
   stage_ = Stage::begun;
   begun_at_look_ = service_.looks();
-  if (const Cause failed_before = std::exchange(failure_, nullptr)) {
+  const Cause failed_before = failure_ != nullptr ? std::exchange(failure_, nullptr) : service_.cancelled();
+  if (failed_before != nullptr) {
     fail(failed_before, Tell::everybody);
     return;
   }
@@ -204,40 +203,64 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   if (stage_ == Stage::failed || stage_ == Stage::over) return;
   failure_ = cause;
   stage_ = Stage::failed;
-  note_exposure();
+  note_exposures();
   service_.tell_failure(*this, cause, tell);
   finish_if_untouched();
 }
 
-void CollectiveOperation::note_exposure() {
+// Who was told where our memory is, and has not said yet that it is through with it.
+void CollectiveOperation::note_exposures() {
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
-    if (!transfers_[step].told || states_.of(step) == StepStates::State::complete) continue;
     const NodeId peer = group().node(step_at(step).peer);
-    if (service_.endpoint().lost(peer)) continue;
-    if (!service_.endpoint().maps(peer)) {
-      quarantined_ = true;
-      service_.forget_landing(transfers_[step].landing);
-    } else if (std::find(exposed_to_.begin(), exposed_to_.end(), peer) == exposed_to_.end()) {
-      exposed_to_.push_back(peer);
-    }
+    if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
+    const bool in_memory = service_.endpoint().maps(peer);
+    if (in_memory && states_.of(step) == StepStates::State::complete) continue;
+    Exposure* exposure = exposure_to(peer);
+    if (exposure == nullptr) exposure = &exposures_.emplace_back(Exposure{peer, in_memory, 0});
+    if (!in_memory) exposure->pieces += pieces_of(data_of(step).size());
   }
+  forget_past_exposures();
 }
 
-void CollectiveOperation::on_member_lost(NodeId member, const Cause& cause) {
+void CollectiveOperation::forget_past_exposures() {
+  std::erase_if(exposures_, [this](const Exposure& each) {
+    return !each.in_memory && pieces_with(each.peer, schedule::StepKind::receive) >= each.pieces;
+  });
+}
+
+CollectiveOperation::Exposure* CollectiveOperation::exposure_to(NodeId peer) {
+  const auto found =
+      std::find_if(exposures_.begin(), exposures_.end(), [peer](const Exposure& each) { return each.peer == peer; });
+  return found == exposures_.end() ? nullptr : &*found;
+}
+
+void CollectiveOperation::on_member_gone(NodeId member, const Cause& cause) {
   const Entry entry(*this);
-  fail(cause, Tell::neighbours);
-  if (stage_ == Stage::failed) on_released(member);
-}
-
-void CollectiveOperation::on_released(NodeId from) {
-  std::erase(exposed_to_, from);
+  if (cause != nullptr) fail(cause, Tell::neighbours);
+  std::erase_if(exposures_, [member](const Exposure& each) { return each.peer == member; });
   finish_if_untouched();
 }
 
+// The peer has put no more than so many pieces over a wire, and, where it shares memory, touches ours no more.
+void CollectiveOperation::on_released(NodeId from, std::uint64_t pieces) {
+  Exposure* const exposure = exposure_to(from);
+  if (exposure == nullptr) return;
+  if (exposure->in_memory) {
+    exposures_.erase(exposures_.begin() + (exposure - exposures_.data()));
+  } else {
+    exposure->pieces = std::min(exposure->pieces, pieces);
+  }
+  finish_if_untouched();
+}
+
+// Nor does it end while what it has itself begun with its buffers is under way.
 void CollectiveOperation::finish_if_untouched() {
-  if (stage_ != Stage::failed || combining_in_task_) return;
-  for (const NodeId peer : std::exchange(to_release_, {})) service_.say_released(peer, identity_);
-  if (exposed_to_.empty()) finish();
+  if (stage_ != Stage::failed || under_way_ > 0) return;
+  for (const NodeId peer : std::exchange(to_release_, {})) service_.say_released(peer, identity_, all_pieces);
+  forget_past_exposures();
+  if (!exposures_.empty()) return;
+  forget_landings();
+  finish();
 }
 
 void CollectiveOperation::finish() {
@@ -261,11 +284,12 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
   return false;
 }
 
-std::string CollectiveOperation::what_it_waits_for(MayStall::Which which) {
+std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   if (stage_ != Stage::begun && stage_ != Stage::failed) return {};
   const bool is_new = begun_at_look_ + 1 >= service_.looks();
-  if (which == MayStall::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
-  std::vector<NodeId> awaited = exposed_to_;
+  if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
+  std::vector<NodeId> awaited;
+  for (const Exposure& each : exposures_) awaited.push_back(each.peer);
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
     if (!step_at(step).is_message() || states_.of(step) != StepStates::State::started) continue;

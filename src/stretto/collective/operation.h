@@ -17,7 +17,7 @@
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
-#include "stretto/core/may_stall.h"
+#include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/fabric.h"
@@ -57,9 +57,11 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return *plan_; }
   /// Whether it has failed and peers may still touch this node's memory.
-  bool waits_for_release() const noexcept { return !exposed_to_.empty(); }
+  bool waits_for_release() const noexcept { return !exposures_.empty(); }
+  /// How many pieces it has put over a wire into that member's memory.
+  std::uint64_t pieces_put_to(NodeId member) const;
   /// A sentence that names the nodes it waits for; empty if it waits for none, or not as `which` has it.
-  std::string what_it_waits_for(MayStall::Which which);
+  std::string what_it_waits_for(Operations::Which which);
 
   // What the service tells it. After each of these calls it may be gone.
 
@@ -70,8 +72,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_message(const fabric::Message& message);
   void on_piece(NodeId from, std::uint32_t step);
   void fail(const Cause& cause, Tell tell);
-  /// A member is lost: it takes no part any more, and touches no memory.
-  void on_member_lost(NodeId member, const Cause& cause);
+  /// A member takes no part any more, and touches no memory: it is lost (`cause`), or has left in good order (null).
+  void on_member_gone(NodeId member, const Cause& cause);
 
  private:
   // Data larger than this are sent only when the receiver is ready, straight into its segment.
@@ -103,6 +105,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     bool told = false;           // likewise, by us
     std::byte* place = nullptr;  // in the peer's memory, where that is mapped
     std::uint64_t offset = 0;    // over a wire: of the target
+    std::uint32_t pieces = 0;    // over a wire: that have been put, or have come
     std::uint64_t landing = 0;   // see ReadyHeader; of a receive over a wire: its name
     std::size_t bytes = 0;       // sent, copied to staging, granted to us, or landed so far
     std::int64_t staging = -1;   // in our segment, where our memory cannot be reached
@@ -110,6 +113,12 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   class Entry;
   // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
   static constexpr std::uint32_t cost_of(std::size_t bytes) { return static_cast<std::uint32_t>(bytes >> 10U); }
+  // Of an operation that has failed: a peer that may still touch its memory.
+  struct Exposure {
+    NodeId peer;
+    bool in_memory;        // ends when the peer says so; over a wire, when all pieces have come
+    std::uint64_t pieces;  // that have been put into it, or, while we don't know, that we have asked for
+  };
   struct CombineTask;
   struct PutDone;
 
@@ -125,7 +134,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void start_step(std::uint32_t step);
   void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
   void take_turn_later();
-  void note_exposure();
+  void note_exposures();
+  Exposure* exposure_to(NodeId peer);
+  void forget_past_exposures();
   void finish_if_untouched();
   void finish();
   std::string describe() const;
@@ -156,7 +167,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_hello(const HelloHeader& header, NodeId from);
   void on_data(const CallHeader& theirs, const fabric::Message& message);
   void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
-  void on_released(NodeId from);
+  void on_released(NodeId from, std::uint64_t pieces);
 
   // Large messages (operation_transfer.cc).
   Transfer& transfer(std::uint32_t step);
@@ -176,6 +187,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void say_ready(std::uint32_t step);
   void start_large_send(std::uint32_t step);
   void start_large_receive(std::uint32_t step);
+  static std::uint64_t pieces_of(std::size_t bytes) { return (bytes + piece_bytes - 1) / piece_bytes; }
+  std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+  void forget_landings();
   void do_piece_of_sending();
   void write_piece(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
@@ -213,19 +227,18 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
-  bool engaged_ = false;      // see Context::engage
-  bool quarantined_ = false;  // a peer may still put into our segment over a wire
+  bool engaged_ = false;  // see Context::engage
   bool told_that_it_waits_ = false;
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
   StepStates states_;
   Layout layout_;
-  std::vector<Combine> combines_;               // to be done, in order
-  std::vector<std::uint32_t> sendings_;         // large sends on their way, and grants being staged, in order
-  SavedMessages parked_;                        // data of receives that have not started
-  std::vector<Transfer> transfers_;             // by step, when the first of them is large
-  std::vector<NodeId> exposed_to_;              // failed: who has not said yet that it touches our memory no more
+  std::vector<Combine> combines_;        // to be done, in order
+  std::vector<std::uint32_t> sendings_;  // large sends on their way, and grants being staged, in order
+  SavedMessages parked_;                 // data of receives that have not started
+  std::vector<Transfer> transfers_;      // by step, when the first of them is large
+  std::vector<Exposure> exposures_;
   std::vector<NodeId> to_release_;              // failed: who waits to hear that of us
   std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
   std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object

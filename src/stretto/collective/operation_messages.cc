@@ -1,5 +1,6 @@
 // The part of CollectiveOperation that speaks with its peers; operation_transfer.cc has what is large.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -142,8 +143,7 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
       break;
     }
     case fabric::MessageType::collective_released:
-      fabric::read_header<Identity>(message);
-      on_released(from);
+      on_released(from, fabric::read_header<ReleasedHeader>(message).pieces);
       break;
     default: on_failure(from, fabric::read_header<FailedHeader>(message), message.payload);
   }
@@ -178,6 +178,7 @@ void CollectiveOperation::on_failure(NodeId from, const FailedHeader& header, Co
   }
   if (header.wants_release != 0) to_release_.push_back(from);
   fail(cause, Tell::neighbours);
+  if (Exposure* const exposure = exposure_to(from)) exposure->pieces = std::min(exposure->pieces, header.pieces);
   finish_if_untouched();
 }
 

@@ -25,6 +25,7 @@ struct CollectiveOperation::PutDone : fabric::Completion {
       owner.complete_step(step);
       owner.run();
     }
+    owner.finish_if_untouched();
     delete this;
   }
 
@@ -191,6 +192,7 @@ void CollectiveOperation::put_piece(std::uint32_t step) {
   service_.endpoint().put(group().node(step_at(step).peer), outgoing.offset + outgoing.bytes,
                           data.subspan(outgoing.bytes, bytes), outgoing.landing, new PutDone(*this, step, last));
   outgoing.bytes += bytes;
+  ++outgoing.pieces;
 }
 
 // What a reduce has made is warm: sends of just that, whose receivers are ready, write it at once.
@@ -304,14 +306,35 @@ void CollectiveOperation::on_landed(const LandedHeader& header, NodeId from) {
 // One more piece has come over a wire.
 void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
   const Entry entry(*this);
-  if (group().node(step_at(step).peer) != from || stage_ != Stage::begun) return;  // not its to fill
+  if (group().node(step_at(step).peer) != from) return;  // not its to fill
   Transfer& incoming = transfer(step);
+  ++incoming.pieces;
+  finish_if_untouched();
   // Pieces come in any order: what has landed is known when all have.
   const std::size_t bytes = data_of(step).size();
-  incoming.offset += piece_bytes;
-  if (incoming.offset < bytes) return;
+  if (stage_ != Stage::begun || incoming.pieces < pieces_of(bytes)) return;
   service_.forget_landing(incoming.landing);
   landed(step, bytes);
+}
+
+std::uint64_t CollectiveOperation::pieces_put_to(NodeId member) const {
+  return pieces_with(member, schedule::StepKind::send);
+}
+
+std::uint64_t CollectiveOperation::pieces_with(NodeId peer, schedule::StepKind kind) const {
+  std::uint64_t pieces = 0;
+  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
+    const schedule::Step& what = step_at(step);
+    if (what.kind == kind && group().node(what.peer) == peer) pieces += transfers_[step].pieces;
+  }
+  return pieces;
+}
+
+void CollectiveOperation::forget_landings() {
+  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
+    const bool is_over_wire = transfers_[step].told && !shares_memory_with(step_at(step).peer);
+    if (is_over_wire) service_.forget_landing(transfers_[step].landing);
+  }
 }
 
 }  // namespace stretto

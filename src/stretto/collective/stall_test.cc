@@ -15,7 +15,7 @@
 namespace stretto {
 namespace {
 
-using Which = MayStall::Which;
+using Which = Operations::Which;
 
 // Looks until there is something to tell: a call may still be on its way to where it begins.
 std::vector<std::string> first_told(Node& node, Which which) {

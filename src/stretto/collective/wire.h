@@ -55,12 +55,22 @@ struct LandedHeader {
   std::uint64_t bytes;
 };
 
-/// A member's part has failed. The payload is the cause's text. Who gets it touches the sender's memory no more, and
-/// says so with its Identity (`collective_released`).
+/// A member's part has failed. The payload is the cause's text. Who gets it begins to touch the sender's memory no
+/// more, and says when it is through with it if it is asked to (`collective_released`).
 struct FailedHeader {
   Identity identity;
   std::uint32_t code;  ///< ErrorCode
   std::uint32_t wants_release;
+  std::uint64_t pieces;  ///< that the sender has put over a wire, in all, into the memory of who gets this
 };
+
+/// The sender touches the memory of who gets this no more.
+struct ReleasedHeader {
+  Identity identity;
+  std::uint64_t pieces;  ///< of those that it has put over a wire, as many may still be on their way
+};
+
+/// In a ReleasedHeader: as many as it was asked for, or, if its part failed, as it has said then.
+inline constexpr std::uint64_t all_pieces = ~std::uint64_t{0};
 
 }  // namespace stretto

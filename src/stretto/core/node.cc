@@ -8,6 +8,7 @@
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/engine.h"
+#include "stretto/core/operations.h"
 #include "stretto/core/worker.h"
 
 namespace stretto {
@@ -185,6 +186,20 @@ Future<double> Node::time_of(Event event) {
         events_.complete(known);
       });
   return {known, state};
+}
+
+void Node::cancel_operations(const Cause& cause) {
+  endpoint_.context().enter([&] {
+    for (Operations* const part : operations_) part->cancel(cause);
+  });
+}
+
+bool Node::operations_are_over() {
+  bool over = true;
+  endpoint_.context().enter([&] {
+    for (Operations* const part : operations_) over = over && part->over();
+  });
+  return over;
 }
 
 double Node::now() const noexcept { return engine_.now(); }

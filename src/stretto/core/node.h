@@ -25,7 +25,7 @@ namespace stretto {
 
 class BarrierService;
 class Engine;
-class MayStall;
+class Operations;
 class RemoteTasks;
 
 /// One node of the job: one rank, one address space. What `main` is called with, once for each.
@@ -110,9 +110,13 @@ class Node final : private fabric::EndpointObserver {
   void attach(std::string_view name, std::shared_ptr<void> part) { parts_.emplace_back(name, std::move(part)); }
   /// The part of that name, or null.
   void* part(std::string_view name) const noexcept;
-  /// Has `part`, which outlives the node's traffic, asked what it waits for. Before the node is used.
-  void watch(MayStall& part) { watched_.push_back(&part); }
-  std::span<MayStall* const> watched() const noexcept { return watched_; }
+  /// Makes a part's operations known, which outlive the node's traffic. Before the node is used.
+  void add_operations(Operations& part) { operations_.push_back(&part); }
+  std::span<Operations* const> operations() const noexcept { return operations_; }
+  /// Fails all operations, and those that will be asked for. Any thread that serves no context.
+  void cancel_operations(const Cause& cause);
+  /// Whether none is under way. Any thread that serves no context.
+  bool operations_are_over();
 
   // For tasks and the runtime.
 
@@ -139,7 +143,7 @@ class Node final : private fabric::EndpointObserver {
   std::atomic<std::uint32_t> next_processor_{0};
   std::atomic<std::int64_t> live_tasks_{0};
   std::vector<std::pair<std::string_view, std::shared_ptr<void>>> parts_;
-  std::vector<MayStall*> watched_;
+  std::vector<Operations*> operations_;
 };
 
 }  // namespace stretto

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -62,6 +64,8 @@ bool read_switch(const Settings& settings, std::string_view name) {
   throw Error(ErrorCode::bad_input, std::string(name) + " is " + std::to_string(value) + "; it is 0 or 1");
 }
 
+constexpr std::chrono::microseconds longest_pause{1000};
+
 Cause make_cause(ErrorCode code, std::string message) {
   return std::make_shared<const Error>(code, std::move(message));
 }
@@ -110,23 +114,27 @@ struct Runtime::Parts {
   unsigned workers = 1;
   bool used = false;
   bool job_failed = false;
-  // On sim, of the mains: how many are to be waited for, which are over, and whether one failed.
+  // Of the mains: how many are to be waited for, which are over, and what the first failure is to others.
+  std::mutex mains_mutex;
+  std::condition_variable mains_changed;
   std::size_t mains_left = 0;
   std::vector<bool> main_is_over;
-  bool main_failed = false;
+  Cause main_failure;
 
   Engine& engine() {
     if (threads != nullptr) return *threads;
     return *simulator;
   }
-  fabric::SimFabric& simulated() { return static_cast<fabric::SimFabric&>(*fabric); }
+  fabric::SimFabric& simulated() const { return static_cast<fabric::SimFabric&>(*fabric); }
 
-  bool alive(const Node& node) { return simulator == nullptr || simulated().alive(node.id()); }
+  bool alive(const Node& node) const { return simulator == nullptr || simulated().alive(node.id()); }
   bool idle() const {
     return std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->live_tasks() == 0; });
   }
-  void cancel(const Cause& cause) {
-    for (const auto& node : nodes) node->events().shut_down(cause);
+  bool mains_are_over() const { return main_failure != nullptr || mains_left == 0; }
+  bool operations_are_over() const {
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [this](const auto& node) { return !alive(*node) || node->operations_are_over(); });
   }
 
   void start(const RuntimeOptions& options);
@@ -136,13 +144,14 @@ struct Runtime::Parts {
   void make_nodes();
   bool meet_at_the_end();
   Cause failure_of(std::span<const Event> mains);
-  void run_in_real_time(std::span<const Event> mains);
-  void run_simulated(std::span<const Event> mains);
-  void end_of_main(NodeId node, bool with_failure);
+  Cause run_mains(std::span<const Event> mains);
+  void end_of_main(std::size_t index, const Cause& failure);
+  void cancel(const Cause& cause);
   void bury(Node& node);
-  void drain();
+  void drain(const Cause& cause);
   void save_durations(bool failed);
-  void run_until(bool (*done)(const Parts&));
+  bool wait_until(bool (*done)(const Parts&));
+  Error deadlock() const;
   std::string who_waits() const;
 };
 
@@ -255,32 +264,17 @@ bool Runtime::Parts::meet_at_the_end() {
   }
 }
 
-// When one main fails the others may wait for it for ever: they are cancelled.
-void Runtime::Parts::run_in_real_time(std::span<const Event> mains) {
-  for (std::size_t i = 0; i < mains.size(); ++i) {
-    nodes[i]->events().observe_time(
-        mains[i], [] { return 0.0; },
-        [this, id = nodes[i]->id()](double, const Cause& cause) {
-          if (cause != nullptr) {
-            cancel(make_cause(ErrorCode::cancelled, "node " + std::to_string(id) + " failed: " + cause->what()));
-          }
-        });
-  }
-  for (std::size_t i = 0; i < mains.size(); ++i) {
-    try {
-      nodes[i]->wait(mains[i]);
-    } catch (const Error&) {
-      // Reported by run().
-    }
-  }
-}
-
-// Nobody waits any more for the main of a node that has died.
-void Runtime::Parts::end_of_main(NodeId node, bool with_failure) {
-  if (main_is_over[node]) return;
-  main_is_over[node] = true;
+// Of a node that dies on sim: nobody waits for it any more.
+void Runtime::Parts::end_of_main(std::size_t index, const Cause& failure) {
+  const std::lock_guard lock(mains_mutex);
+  if (main_is_over[index]) return;
+  main_is_over[index] = true;
   --mains_left;
-  main_failed = main_failed || with_failure;
+  if (failure != nullptr && main_failure == nullptr) {
+    main_failure =
+        make_cause(ErrorCode::cancelled, "node " + std::to_string(nodes[index]->id()) + " failed: " + failure->what());
+  }
+  mains_changed.notify_one();
 }
 
 // The nodes, and what they wait for where that is known.
@@ -291,42 +285,65 @@ std::string Runtime::Parts::who_waits() const {
     if (node->live_tasks() == 0) continue;
     waiting += " " + std::to_string(node->id());
     if (sentences.size() < most_told) {
-      for (std::string& sentence : stalled_at(*node, MayStall::Which::now)) sentences.push_back(std::move(sentence));
+      for (std::string& sentence : stalled_at(*node, Operations::Which::now)) sentences.push_back(std::move(sentence));
     }
   }
   for (const std::string& sentence : sentences) waiting += "; " + sentence;
   return waiting;
 }
 
-void Runtime::Parts::run_until(bool (*done)(const Parts&)) {
+// On sim, runs what there is until `done` holds; elsewhere others do. False when nothing can happen any more.
+bool Runtime::Parts::wait_until(bool (*done)(const Parts&)) {
+  if (simulator == nullptr) {
+    for (std::chrono::microseconds pause{10}; !done(*this); pause = std::min(pause * 2, longest_pause)) {
+      std::this_thread::sleep_for(pause);
+    }
+    return true;
+  }
   struct Condition {
     const Parts& parts;
     bool (*done)(const Parts&);
   } condition{*this, done};
-  const bool reached = simulator->run(
+  return simulator->run(
       [](void* argument) {
         const auto& asked = *static_cast<const Condition*>(argument);
         return asked.done(asked.parts);
       },
       &condition);
-  if (reached) return;
-  throw Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + who_waits());
 }
 
-void Runtime::Parts::run_simulated(std::span<const Event> mains) {
+Error Runtime::Parts::deadlock() const {
+  return Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + who_waits());
+}
+
+// Returns when all mains are over, or it is known why the others are to be cancelled.
+Cause Runtime::Parts::run_mains(std::span<const Event> mains) {
   mains_left = mains.size();
   main_is_over.assign(mains.size(), false);
-  simulated().on_kill([this](NodeId node) { end_of_main(node, false); });
-  for (NodeId id = 0; id < mains.size(); ++id) {
-    nodes[id]->events().observe_time(
-        mains[id], [] { return 0.0; }, [this, id](double, const Cause& cause) { end_of_main(id, cause != nullptr); });
+  if (simulator != nullptr) {
+    simulated().on_kill([this](NodeId node) { end_of_main(node, nullptr); });
   }
-  try {
-    run_until([](const Parts& parts) { return parts.main_failed || parts.mains_left == 0; });
-  } catch (const Error& error) {
-    cancel(std::make_shared<const Error>(error));
+  for (std::size_t i = 0; i < mains.size(); ++i) {
+    nodes[i]->events().observe_time(
+        mains[i], [] { return 0.0; }, [this, i](double, const Cause& cause) { end_of_main(i, cause); });
   }
-  if (simulator->failure() != nullptr) cancel(simulator->failure());
+  if (simulator == nullptr) {
+    std::unique_lock lock(mains_mutex);
+    mains_changed.wait(lock, [this] { return mains_are_over(); });
+    return main_failure;
+  }
+  if (!wait_until([](const Parts& parts) { return parts.mains_are_over(); })) {
+    return std::make_shared<const Error>(deadlock());
+  }
+  return simulator->failure() != nullptr ? simulator->failure() : main_failure;
+}
+
+// What waits is told that it is over; what runs is let finish. Operations come first: who is told unwinds, and takes
+// with it the memory that they use.
+void Runtime::Parts::cancel(const Cause& cause) {
+  for (const auto& node : nodes) node->cancel_operations(cause);
+  wait_until([](const Parts& parts) { return parts.operations_are_over(); });  // or nobody does anything any more
+  for (const auto& node : nodes) node->events().shut_down(cause);
 }
 
 // What a dead node still waits for will not come: it has lost everybody.
@@ -337,23 +354,15 @@ void Runtime::Parts::bury(Node& node) {
   });
 }
 
-// Everything that still waits is told that it is over; what runs is let finish.
-void Runtime::Parts::drain() {
-  const Cause over = make_cause(ErrorCode::cancelled, "the job is over");
+void Runtime::Parts::drain(const Cause& cause) {
   if (simulator != nullptr) {
     for (const auto& node : nodes) {
       if (!alive(*node)) bury(*node);
     }
     simulator->exhume();
-    cancel(over);
-    run_until([](const Parts& parts) { return parts.idle(); });
-    return;
   }
-  cancel(over);  // also where no task is left: merges and the like wait without one
-  for (std::chrono::microseconds pause{10}; !idle(); pause = std::min(pause * 2, std::chrono::microseconds(1000))) {
-    std::this_thread::sleep_for(pause);
-    cancel(over);
-  }
+  cancel(cause);  // also where no task is left: merges and the like wait without one
+  if (!wait_until([](const Parts& parts) { return parts.idle(); })) throw deadlock();
 }
 
 // Also those of a job that failed, which is worth a replay; its own failure is then what is reported.
@@ -384,16 +393,12 @@ void Runtime::run(Main main) {
   for (const auto& node : parts_->nodes) {
     mains.push_back(node->spawn([&main](Node& here) { return main(here); }, SpawnOptions().processor(0)));
   }
-  if (parts_->simulator != nullptr) {
-    parts_->run_simulated(mains);
-  } else {
-    parts_->run_in_real_time(mains);
-  }
-  parts_->job_failed = parts_->failure_of(mains) != nullptr;
+  const Cause cause = parts_->run_mains(mains);
+  parts_->job_failed = cause != nullptr;
   if (!parts_->job_failed && parts_->fabric->size() > parts_->nodes.size()) {
     parts_->job_failed = !parts_->meet_at_the_end();
   }
-  parts_->drain();
+  parts_->drain(cause != nullptr ? cause : make_cause(ErrorCode::cancelled, "the job is over"));
   const Cause failure = parts_->failure_of(mains);
   parts_->save_durations(failure != nullptr);
   if (failure != nullptr) throw Error(*failure);

@@ -7,10 +7,10 @@
 
 namespace stretto {
 
-std::vector<std::string> stalled_at(Node& node, MayStall::Which which) {
+std::vector<std::string> stalled_at(Node& node, Operations::Which which) {
   std::vector<std::string> sentences;
   node.endpoint().context().enter([&] {
-    for (MayStall* const part : node.watched()) part->look(which, sentences);
+    for (Operations* const part : node.operations()) part->look(which, sentences);
   });
   if (sentences.size() <= most_told) return sentences;
   const std::size_t more = sentences.size() - most_told;
@@ -35,7 +35,7 @@ void StallWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!ends_.wait_for(lock, std::chrono::duration<double>(seconds_), [this] { return over_; })) {
     for (const std::unique_ptr<Node>& node : nodes_) {
-      for (const std::string& sentence : stalled_at(*node, MayStall::Which::since_last_look)) {
+      for (const std::string& sentence : stalled_at(*node, Operations::Which::since_last_look)) {
         tell_(node->id(), sentence);
       }
     }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stretto/base/ids.h"
-#include "stretto/core/may_stall.h"
+#include "stretto/core/operations.h"
 
 namespace stretto {
 
@@ -19,7 +19,7 @@ class Node;
 
 /// What one look finds at a node, at most `most_told` sentences and how many more there are. Any thread that serves no
 /// context.
-std::vector<std::string> stalled_at(Node& node, MayStall::Which which);
+std::vector<std::string> stalled_at(Node& node, Operations::Which which);
 inline constexpr std::size_t most_told = 8;
 
 /// Looks once in a while whether something at the nodes of this process waits for long, and has it told. A thread of

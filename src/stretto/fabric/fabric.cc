@@ -10,7 +10,8 @@ Endpoint::Endpoint(NodeId self, std::uint32_t size, Context& context, std::uniqu
       context_(context),
       segment_(std::move(segment)),
       handlers_(message_types, nullptr),
-      lost_(size, false) {}
+      lost_(size, false),
+      left_(size, false) {}
 
 std::optional<Offset> Endpoint::offset_for_peers(const void* address, std::size_t bytes) const {
   const std::int64_t offset = segment_->offset_of(address);
@@ -29,6 +30,12 @@ void Endpoint::lose(NodeId peer, const Error& cause) {
   lost_[peer] = true;
   disconnect(peer);
   for (EndpointObserver* const observer : observers_) observer->on_peer_lost(peer, cause);
+}
+
+void Endpoint::note_left(NodeId peer) {
+  if (gone(peer)) return;
+  left_[peer] = true;
+  for (EndpointObserver* const observer : observers_) observer->on_peer_left(peer);
 }
 
 void Endpoint::deliver(const Message& message) {

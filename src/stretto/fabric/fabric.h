@@ -38,6 +38,8 @@ class EndpointObserver {
   virtual void on_notification(NodeId from, Notification notification) = 0;
   /// Once per peer. After it nothing from that peer arrives, and nothing is sent to it.
   virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
+  /// At most once, of a peer that leaves in good order: all that it sent has come, and it touches no memory any more.
+  virtual void on_peer_left(NodeId /*peer*/) {}
 };
 
 /// Fires when a put's source may be reused or a get's destination is filled; `lost` when the peer died first.
@@ -66,6 +68,8 @@ class Endpoint {
   Segment& segment() noexcept { return *segment_; }      ///< any thread
   const Segment& segment() const noexcept { return *segment_; }
   bool lost(NodeId peer) const { return lost_[peer]; }
+  /// Whether it is lost, or has left in good order.
+  bool gone(NodeId peer) const { return lost_[peer] || left_[peer]; }
 
   /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
   void set_handler(MessageType type, MessageHandler& handler);
@@ -111,6 +115,7 @@ class Endpoint {
   /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
   void deliver(const Message& message);
   void notify(NodeId from, Notification notification);
+  void note_left(NodeId peer);
   /// Throws Error(invalid_argument) for what no fabric accepts.
   void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const;
   void check_peer(NodeId peer) const;
@@ -125,6 +130,7 @@ class Endpoint {
   std::vector<MessageHandler*> handlers_;
   std::vector<EndpointObserver*> observers_;
   std::vector<bool> lost_;
+  std::vector<bool> left_;
 };
 
 /// How many nodes of a job share how many cores.

@@ -220,6 +220,9 @@ void ClusterEndpoint::on_peer_lost(NodeId peer, const Error& cause) {
   }
 }
 
-void ClusterEndpoint::on_peer_left(NodeId peer) { route_[peer] = nullptr; }
+void ClusterEndpoint::on_peer_left(NodeId peer) {
+  route_[peer] = nullptr;
+  if (!deaf_) note_left(peer);
+}
 
 }  // namespace stretto::fabric
