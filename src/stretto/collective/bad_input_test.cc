@@ -184,6 +184,32 @@ TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {
   EXPECT_NE(tale.outcome_at_0.find("sends a message that has no place there"), std::string::npos) << tale.outcome_at_0;
 }
 
+TEST(CollectiveBadInput, HoldingWhatHasNoPlaceCostsTheConnection) {
+  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
+    if (message.type != MessageType::collective_data) return;
+    auto data = fabric::read_header<CallHeader>(message);
+    data.tag = 77;
+    send(liar, MessageType::collective_held, bytes_of(data), {});
+  });
+  EXPECT_NE(tale.outcome_at_0.find("holds data that have no place there"), std::string::npos) << tale.outcome_at_0;
+}
+
+TEST(CollectiveBadInput, AskingForWhatIsNotHeldCostsTheConnection) {
+  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
+    if (message.type != MessageType::collective_data) return;
+    send(liar, MessageType::collective_pull, message.header, {});
+  });
+  EXPECT_NE(tale.outcome_at_0.find("asks for data that are not held"), std::string::npos) << tale.outcome_at_0;
+}
+
+TEST(CollectiveBadInput, UsingWhatWasNeverSentCostsTheConnection) {
+  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
+    if (message.type != MessageType::collective_data) return;
+    send(liar, MessageType::collective_used, bytes_of(UsedHeader{std::uint64_t{1} << 40U}), {});
+  });
+  EXPECT_NE(tale.outcome_at_0.find("has used data that were never sent"), std::string::npos) << tale.outcome_at_0;
+}
+
 // A large all-reduce: node 1 is asked to put its part by pieces.
 TEST(CollectiveBadInput, LargeDataInAMessageCostTheConnection) {
   const Tale tale = tell(2000, [](Node& liar, const fabric::Message& message) {

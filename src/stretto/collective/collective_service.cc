@@ -87,7 +87,9 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
                           fabric::MessageType::collective_failed, fabric::MessageType::collective_hello,
                           fabric::MessageType::collective_grant, fabric::MessageType::collective_done,
-                          fabric::MessageType::collective_landed, fabric::MessageType::collective_released}) {
+                          fabric::MessageType::collective_landed, fabric::MessageType::collective_released,
+                          fabric::MessageType::collective_held, fabric::MessageType::collective_pull,
+                          fabric::MessageType::collective_used}) {
     endpoint_.set_handler(type, *this);
   }
   endpoint_.add_observer(*this);
@@ -221,20 +223,39 @@ void CollectiveService::say_released(NodeId to, const Identity& identity, std::u
   endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
 }
 
+// Data that nobody had asked for make room for others of their sender.
+void CollectiveService::note_used(const fabric::Message& message) {
+  if (message.type != fabric::MessageType::collective_data) return;
+  const UsedHeader used{eager_window_.use(message.from, message.payload.size())};
+  if (used.cost != 0) {
+    endpoint_.send(message.from, fabric::MessageType::collective_used, stretto::bytes_of(used), {});
+  }
+}
+
 void CollectiveService::on_message(const fabric::Message& message) {
+  if (message.type == fabric::MessageType::collective_used) {
+    if (eager_window_.give_back(message.from, fabric::read_header<UsedHeader>(message).cost)) return;
+    throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " has used data that were never sent");
+  }
   const Identity identity = identity_of(message);
   Stream& its_stream = stream(identity.stream);
   if (CollectiveOperation* const operation = its_stream.find(identity.sequence)) {
+    note_used(message);
     operation->on_message(message);
     return;
   }
   const bool failed = message.type == fabric::MessageType::collective_failed;
   const bool has_begun = its_stream.has_begun(identity.sequence);
   if (has_begun) {
+    note_used(message);
     if (!failed) answer_late(message.from, identity);
   } else {
     // What its sender has granted for this operation will not be touched.
-    if (failed) its_stream.forget_messages_of(message.from, identity.sequence);
+    if (failed) {
+      its_stream.take_messages_of(message.from, identity.sequence).use_all([this](const fabric::Message& unused) {
+        note_used(unused);
+      });
+    }
     its_stream.save(identity.sequence, message);
   }
   if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) {

@@ -10,6 +10,7 @@
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
+#include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/selector.h"
@@ -46,6 +47,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Selector& selector() noexcept { return *selector_; }
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
+  EagerWindow& eager_window() noexcept { return eager_window_; }
   /// Why nothing is to begin any more; null while all goes on.
   const Cause& cancelled() const noexcept { return cancelled_; }
   /// What lies between the members.
@@ -80,6 +82,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
+  void note_used(const fabric::Message& message);
   template <class Visit>
   void for_each_under_way(Visit&& visit);
   void look(Which which, std::vector<std::string>& sentences) override;
@@ -94,6 +97,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::shared_ptr<Selector> selector_;
   std::map<std::uint64_t, Stream> streams_;
   std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
+  EagerWindow eager_window_;
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
   bool any_lost_ = false;

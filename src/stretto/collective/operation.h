@@ -153,6 +153,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
+  void send_data(std::uint32_t step);
   void start_receive(std::uint32_t step);
   void send_to(Rank peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
   void wait_for(Rank peer);
@@ -165,6 +166,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;
   bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void on_hello(const HelloHeader& header, NodeId from);
+  void on_held(const CallHeader& header, NodeId from);
+  void on_pull(const CallHeader& header, NodeId from);
   void on_data(const CallHeader& theirs, const fabric::Message& message);
   void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
   void on_released(NodeId from, std::uint64_t pieces);

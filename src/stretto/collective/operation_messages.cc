@@ -22,8 +22,17 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     start_large_send(step);
     return;
   }
-  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data);
   if (!plan_->meets_everybody()) heard_by(what.peer);
+  if (service_.eager_window().take(group().node(what.peer), data.size())) {
+    send_data(step);
+  } else {
+    send_to(what.peer, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
+  }
+}
+
+void CollectiveOperation::send_data(std::uint32_t step) {
+  const schedule::Step& what = step_at(step);
+  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data_of(step));
   complete_step(step);
 }
 
@@ -142,6 +151,16 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
       if (accepts(from, theirs.call)) on_hello(theirs, from);
       break;
     }
+    case fabric::MessageType::collective_held: {
+      const auto theirs = fabric::read_header<CallHeader>(message);
+      if (accepts(from, theirs)) on_held(theirs, from);
+      break;
+    }
+    case fabric::MessageType::collective_pull: {
+      const auto theirs = fabric::read_header<CallHeader>(message);
+      if (accepts(from, theirs)) on_pull(theirs, from);
+      break;
+    }
     case fabric::MessageType::collective_released:
       on_released(from, fabric::read_header<ReleasedHeader>(message).pieces);
       break;
@@ -152,6 +171,25 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
 void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
   if (header.bytes == 0) return;
   has_size(from, header.call, header.bytes, plan_->receive_step(group().rank_of(from), header.call.tag));
+}
+
+// There is a place for it, now that this operation has begun.
+void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
+  const std::uint32_t step = plan_->receive_step(group().rank_of(from), theirs.tag);
+  if (step == Plan::none || data_of(step).size() > eager_bytes || states_.has_message(step)) {
+    refuse(from, "holds data that have no place there");
+  }
+  send_to(step_at(step).peer, fabric::MessageType::collective_pull, stretto::bytes_of(header(theirs.tag)));
+}
+
+void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
+  const std::uint32_t step = plan_->send_step(group().rank_of(from), theirs.tag);
+  if (step == Plan::none || states_.of(step) != StepStates::State::started || data_of(step).size() > eager_bytes) {
+    refuse(from, "asks for data that are not held");
+  }
+  service_.eager_window().overdraw(from, data_of(step).size());
+  send_data(step);
+  run();
 }
 
 void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {

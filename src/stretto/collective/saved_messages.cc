@@ -26,15 +26,14 @@ void SavedMessages::append(Saved* saved) noexcept {
   list_.last = saved;
 }
 
-void SavedMessages::forget_from(NodeId peer) noexcept {
+SavedMessages SavedMessages::take_from(NodeId peer) noexcept {
   SavedMessages all = std::move(*this);
+  SavedMessages taken;
   while (!all.empty()) {
-    if (all.list_.first->from == peer) {
-      all.drop_first();
-    } else {
-      append(std::exchange(all.list_.first, all.list_.first->next));
-    }
+    Saved* const first = std::exchange(all.list_.first, all.list_.first->next);
+    (first->from == peer ? taken : *this).append(first);
   }
+  return taken;
 }
 
 void SavedMessages::drop_first() noexcept {

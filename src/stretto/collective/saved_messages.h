@@ -37,7 +37,8 @@ class SavedMessages {
     }
   }
 
-  void forget_from(NodeId peer) noexcept;
+  /// Removes that peer's messages, and returns them.
+  SavedMessages take_from(NodeId peer) noexcept;
 
   /// The oldest one that `matches`, if there is one. Its spans are valid until it is used or forgotten.
   template <class Matches>

@@ -30,7 +30,9 @@ TEST(SavedMessages, AreUsedInOrderAndForgotten) {
     EXPECT_EQ(fabric::read_header<std::uint32_t>(*found), 8U);
     EXPECT_FALSE(saved.find([](const Message& message) { return message.from == 2; }));
 
-    saved.forget_from(1);
+    EXPECT_TRUE(saved.take_from(2).empty());
+    SavedMessages taken = saved.take_from(1);
+    taken.use_all([](const Message& message) { EXPECT_EQ(fabric::read_header<std::uint32_t>(message), 8U); });
     SavedMessages moved = std::move(saved);
     std::vector<std::uint32_t> headers;
     moved.use_all([&](const Message& message) {

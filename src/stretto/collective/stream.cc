@@ -116,12 +116,13 @@ std::vector<std::uint32_t> Stream::under_way() {
   return found;
 }
 
-void Stream::forget_messages_of(NodeId peer, std::uint32_t sequence) {
-  if (Call* const call = open_.find(sequence)) call->early.forget_from(peer);
+SavedMessages Stream::take_messages_of(NodeId peer, std::uint32_t sequence) {
+  Call* const call = open_.find(sequence);
+  return call == nullptr ? SavedMessages() : call->early.take_from(peer);
 }
 
 void Stream::forget_messages_of(NodeId peer) {
-  open_.for_each([&](Call& call) { call.early.forget_from(peer); });
+  open_.for_each([&](Call& call) { call.early.take_from(peer); });
 }
 
 }  // namespace stretto

@@ -60,8 +60,9 @@ class Stream {
 
   /// The numbers of those that have begun and are not over, in order.
   std::vector<std::uint32_t> under_way();
-  /// Drops what was kept of a peer for one operation, or for all.
-  void forget_messages_of(NodeId peer, std::uint32_t sequence);
+  /// Returns what was kept of a peer for one operation.
+  SavedMessages take_messages_of(NodeId peer, std::uint32_t sequence);
+  /// Drops all that was kept of a peer.
   void forget_messages_of(NodeId peer);
 
  private:

@@ -17,11 +17,17 @@ struct Identity {
 inline constexpr std::string_view what_may_differ =
     "operation, count, type, operator, root, algorithm, order or reproducibility differ";
 
-/// Data of a step that are small enough to be sent at once: the payload.
+/// Data of a step that are small enough to be sent at once: the payload. Also, without a payload: that they are held
+/// (`collective_held`), and the answer of a receiver that asks for them (`collective_pull`).
 struct CallHeader {
   Identity identity;
   std::uint32_t tag;   ///< of the step
   std::uint32_t line;  ///< of the sender's call in its source, for reports of mismatches
+};
+
+/// To whom this node has sent data that nobody had asked for: so much of them has been used (see EagerWindow).
+struct UsedHeader {
+  std::uint64_t cost;
 };
 
 /// A member waits for a peer that has not heard of it yet; were the two in different operations, both might wait. Or,

@@ -27,6 +27,9 @@ enum class MessageType : std::uint8_t {
   collective_done,
   collective_landed,
   collective_released,
+  collective_held,
+  collective_pull,
+  collective_used,
   test = 62,
   test_reply = 63,
 };
