@@ -13,6 +13,7 @@ set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 #   *_bench.cc              not built here; benchmarks/ names the ones it wants
 #   *_fuzz.cc               fuzzers for libFuzzer, a program bin/NAME_thing_fuzz each; built if STRETTO_FUZZERS is on
 #   main.cc                 the program bin/PROGRAM (needs PROGRAM)
+#   mpi/*.cc                its rival, see stretto_rival
 #   the others              the static library stretto_NAME
 #
 # DEPENDS names modules, seen by whoever depends on this one. LIBRARIES names what cmake/stretto_dependencies.cmake
@@ -44,6 +45,10 @@ function(stretto_module name)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   list(FILTER sources EXCLUDE REGEX "_bench\\.cc$")
+  file(GLOB rival CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*.cc")
+  if(rival)
+    list(REMOVE_ITEM sources ${rival})
+  endif()
   set(multiprocess_tests ${sources})
   list(FILTER multiprocess_tests INCLUDE REGEX "_multiprocess_test\\.cc$")
   set(tests ${sources})
@@ -90,6 +95,7 @@ function(stretto_module name)
     endif()
   endforeach()
   stretto_fuzzers(${name} ${fuzzers})
+  stretto_rival(${name} SOURCES ${rival})
 endfunction()
 
 # One libFuzzer program for each of the files, on top of the module.
