@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@
 // What several tests of this folder need.
 
 namespace statistics {
+
+/// For messages of tests.
+inline void PrintTo(Method method, std::ostream* out) { *out << name_of(method); }
 
 inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 

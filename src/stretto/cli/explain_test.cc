@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -8,35 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "stretto/base/error.h"
-#include "stretto/cli/commands.h"
+#include "stretto/cli/test_support.h"
 #include "stretto/schedule/select.h"
 
 namespace stretto::cli {
 namespace {
 
-std::string output_of(const std::string& arguments) {
-  CLI::App app;
-  add_explain_command(app);
-  add_tune_command(app);
-  testing::internal::CaptureStdout();
-  try {
-    app.parse(arguments);
-  } catch (...) {
-    testing::internal::GetCapturedStdout();
-    throw;
-  }
-  return testing::internal::GetCapturedStdout();
-}
-
-void expect_error(const std::string& arguments, std::string_view part) {
-  try {
-    output_of(arguments);
-    FAIL() << "accepted: " << arguments;
-  } catch (const Error& error) {
-    EXPECT_NE(error.message().find(part), std::string::npos) << error.message();
-  }
-}
+using test::expect_error;
+using test::output_of;
 
 TEST(ExplainCommand, ShowsCandidatesInTheOrderOfTheirPrices) {
   const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 8 --bytes 1MiB --cores 8 --json"));
