@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -118,6 +119,14 @@ TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
   expect_error("tune --seconds 0.0002 --output " + path, "cannot be used");
   std::remove(path.c_str());
   expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write");
+}
+
+TEST(TuneCommand, DoesNotMeasureAReproducibleJob) {
+  const std::string path = testing::TempDir() + "stretto_tuning_reproducible.json";
+  ASSERT_EQ(setenv("STRETTO_REPRODUCIBLE", "1", 1), 0);
+  expect_error("tune --seconds 0.0002 --output " + path, "STRETTO_REPRODUCIBLE is 1");
+  ASSERT_EQ(unsetenv("STRETTO_REPRODUCIBLE"), 0);
+  EXPECT_FALSE(std::ifstream(path).good()) << "something was written";
 }
 
 }  // namespace
