@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static inline double now(void) {
@@ -44,4 +45,57 @@ static inline const char* library_version(void) {
     if (*c == '"' || *c == '\\' || !isprint((unsigned char)*c)) *c = ' ';
   }
   return version;
+}
+
+// The command line that all of them understand.
+
+enum { most_words = 32 };  // of a list between commas
+
+typedef struct {
+  const char* rival;
+  size_t sizes[most_words];  // bytes, of whole doubles
+  int size_count;
+  double seconds;  // that each measurement takes, about
+} Options;
+
+static inline size_t size_from(const char* text) {
+  char* end;
+  const size_t size = strtoul(text, &end, 10);
+  if (*end != 0 || size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
+  return size;
+}
+
+// Cuts the list, which it changes, into words; returns how many.
+static inline int words_of(char* list, const char* words[most_words]) {
+  int count = 0;
+  for (char* word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
+    if (count == most_words) fail("the list is too long");
+    words[count++] = word;
+  }
+  return count;
+}
+
+// Returns whether there is such an option.
+static inline int set_option(Options* options, const char* name, char* value) {
+  if (!strcmp(name, "--rival")) {
+    options->rival = value;
+  } else if (!strcmp(name, "--seconds")) {
+    options->seconds = atof(value);
+  } else if (!strcmp(name, "--sizes")) {
+    const char* words[most_words];
+    options->size_count = words_of(value, words);
+    for (int i = 0; i < options->size_count; ++i) options->sizes[i] = size_from(words[i]);
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+// `options` are those where nothing else is asked for.
+static inline Options options_from(int argc, char** argv, Options options) {
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc) fail("each option needs a value");
+    if (!set_option(&options, argv[i], argv[i + 1])) fail("the options are --rival, --sizes and --seconds");
+  }
+  return options;
 }

@@ -13,6 +13,7 @@ set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 #   *_bench.cc              not built here; benchmarks/ names the ones it wants
 #   *_fuzz.cc               fuzzers for libFuzzer, a program bin/NAME_thing_fuzz each; built if STRETTO_FUZZERS is on
 #   main.cc                 the program bin/PROGRAM (needs PROGRAM)
+#   mpi/*.cc                its rival, see stretto_rival
 #   the others              the static library stretto_NAME
 #
 # DEPENDS names modules, seen by whoever depends on this one. LIBRARIES names what cmake/stretto_dependencies.cmake
@@ -44,6 +45,10 @@ function(stretto_module name)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   list(FILTER sources EXCLUDE REGEX "_bench\\.cc$")
+  file(GLOB rival CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*.cc")
+  if(rival)
+    list(REMOVE_ITEM sources ${rival})
+  endif()
   set(multiprocess_tests ${sources})
   list(FILTER multiprocess_tests INCLUDE REGEX "_multiprocess_test\\.cc$")
   set(tests ${sources})
@@ -90,6 +95,7 @@ function(stretto_module name)
     endif()
   endforeach()
   stretto_fuzzers(${name} ${fuzzers})
+  stretto_rival(${name} SOURCES ${rival})
 endfunction()
 
 # One libFuzzer program for each of the files, on top of the module.
@@ -119,7 +125,8 @@ function(stretto_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
   target_link_libraries(${name} PRIVATE stretto_${arg_MODULE} ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE STRETTO_BINARY_FOLDER="${PROJECT_BINARY_DIR}/bin")
-  gtest_discover_tests(${name} TEST_PREFIX "${arg_MODULE}/" DISCOVERY_TIMEOUT 60
+  # A parameter is in a test's name as the test names it, not as it prints.
+  gtest_discover_tests(${name} TEST_PREFIX "${arg_MODULE}/" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
 endfunction()
 

@@ -1,10 +1,7 @@
 // Solves a sparse symmetric positive definite system on all nodes of the job.
 
 #include <cstdio>
-#include <exception>
-#include <fstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,6 +13,7 @@
 #include "conjugate_gradient/report.h"
 #include "conjugate_gradient/svg_plot.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/output_file.h"
 
 namespace {
 
@@ -24,6 +22,7 @@ using stretto::Error;
 using stretto::ErrorCode;
 using stretto::Node;
 using stretto::Task;
+using stretto::program::write_file;
 
 /// What there is to solve, and how: shared by the nodes of this process.
 struct Job {
@@ -47,16 +46,7 @@ Problem load(const Options& options) {
 
 /// Refuses before the work what would fail after it.
 void require_writable(const std::string& path) {
-  if (!path.empty() && !std::ofstream(path, std::ios::app)) {
-    throw Error(ErrorCode::io, path + " cannot be written: name a file in a folder that exists and is yours");
-  }
-}
-
-void write_text(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
-    throw Error(ErrorCode::io, path + " could not be written whole");
-  }
+  if (const auto reason = stretto::program::why_not_writable(path)) throw Error(ErrorCode::io, *reason);
 }
 
 void write_history(const std::string& path, const std::vector<double>& history) {
@@ -66,7 +56,7 @@ void write_history(const std::string& path, const std::vector<double>& history) 
     std::snprintf(line, sizeof line, "%.17g\n", residual);
     text += line;
   }
-  write_text(path, text);
+  write_file(path, text);
 }
 
 Report blank_report(const Job& job, std::size_t nodes, Method method) {
@@ -100,7 +90,7 @@ void finish(const Job& job, const Results& results) {
   if (!options.solution.empty()) write_vector(options.solution, results.solution, "solution of " + name);
   if (!options.history.empty()) write_history(options.history, results.curves.front().values);
   if (!options.plot.empty()) {
-    write_text(options.plot, convergence_svg(results.curves, {"Convergence of " + name}, options.solver.tolerance));
+    write_file(options.plot, convergence_svg(results.curves, {"Convergence of " + name}, options.solver.tolerance));
   }
   std::printf("%s", table(results.reports).c_str());
   if (options.json) std::printf("%s\n", json(results.reports).c_str());
@@ -165,15 +155,8 @@ int solve(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const auto parsed = parse_options(argc, argv);
-    if (const auto* const help = std::get_if<Help>(&parsed)) {
-      std::printf("%s", help->text.c_str());
-      return 0;
-    }
-    return solve(std::get<Options>(parsed));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "conjugate_gradient: %s\n", error.what());
-    return 1;
-  }
+  Options options;
+  const auto parse = [&] { return parse_options(argc, argv); };
+  if (const auto status = stretto::program::read_options("conjugate_gradient", parse, options)) return *status;
+  return stretto::program::guarded("conjugate_gradient", [&] { return solve(options); });
 }

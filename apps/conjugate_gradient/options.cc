@@ -7,13 +7,10 @@
 #include <map>
 #include <vector>
 
-#include "stretto/base/error.h"
-
 namespace conjugate_gradient {
 namespace {
 
-using stretto::Error;
-using stretto::ErrorCode;
+using stretto::program::refuse;
 
 constexpr const char* description =
     "Solves A x = b for a symmetric positive definite matrix by conjugate gradients with Jacobi's preconditioner,\n"
@@ -62,10 +59,6 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message + " (--help explains the options)");
-}
-
 Options checked(const CLI::App& app, Raw raw) {
   Options& options = raw.options;
   if (raw.matrix.empty() == raw.poisson.empty()) {
@@ -96,13 +89,7 @@ std::variant<Options, Help> parse_options(int argc, const char* const* argv) {
   app.footer(footer);
   Raw raw;
   declare(app, raw);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Help{app.help()};
-  } catch (const CLI::ParseError& problem) {
-    refuse(problem.what());
-  }
+  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
   return checked(app, std::move(raw));
 }
 

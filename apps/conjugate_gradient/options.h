@@ -5,6 +5,7 @@
 
 #include "conjugate_gradient/poisson.h"
 #include "conjugate_gradient/solver.h"
+#include "stretto/program/command_line.h"
 
 namespace conjugate_gradient {
 
@@ -20,10 +21,7 @@ struct Options {
   bool json = false;
 };
 
-/// The command line asked for help; `text` goes to stdout, and the program ends well.
-struct Help {
-  std::string text;
-};
+using stretto::program::Help;
 
 /// Throws Error(invalid_argument), one line, when the command line is wrong.
 std::variant<Options, Help> parse_options(int argc, const char* const* argv);

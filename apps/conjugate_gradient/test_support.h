@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <utility>
 
 #include "conjugate_gradient/solver.h"
-#include "stretto/core/runtime.h"
+#include "stretto/core/test_support.h"
 
 // What several tests of this folder need.
 
@@ -19,13 +17,6 @@ inline SolverOptions with(Method method, double tolerance = 1e-8, std::size_t ma
   return options;
 }
 
-/// Runs `main` on every node of `fabric`, with two workers.
-inline void run_on(const std::string& fabric, stretto::Runtime::Main main) {
-  stretto::RuntimeOptions options;
-  options.fabric = fabric;
-  options.workers = 2;
-  stretto::Runtime runtime(options);
-  runtime.run(std::move(main));
-}
+using stretto::test::run_on;
 
 }  // namespace conjugate_gradient

@@ -2,14 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "stretto/base/error.h"
 #include "stretto/base/units.h"
 
 namespace fft3d {
 namespace {
 
-using stretto::Error;
-using stretto::ErrorCode;
+using stretto::program::refuse;
 
 constexpr std::uint64_t most_side = 65'536;
 constexpr std::uint64_t most_points = std::uint64_t{1} << 31U;
@@ -63,22 +61,16 @@ void declare(CLI::App& app, Raw& raw, Program program) {
   app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message + " (--help explains the options)");
-}
-
 Options checked(const Raw& raw) {
   Options options = raw.options;
-  try {
+  stretto::program::refusing([&] {
     for (std::size_t i = 0; i < raw.n.size(); ++i) options.n[i] = stretto::parse_count(raw.n[i], "--n", 1, most_side);
     if (!raw.planes_per_message.empty()) {
       options.planes_per_message = stretto::parse_count(raw.planes_per_message, "--planes-per-message", 1, most_side);
     }
     if (!raw.repeat.empty()) options.repeat = stretto::parse_count(raw.repeat, "--repeat", 1, most_repeats);
     if (!raw.point_seconds.empty()) options.point_seconds = stretto::parse_duration(raw.point_seconds, "--point-cost");
-  } catch (const Error& problem) {
-    refuse(problem.message());
-  }
+  });
   if (options.n[0] * options.n[1] * options.n[2] > most_points) refuse("--n: more than 2^31 points");
   if (raw.overlap == "on") options.overlaps = {Overlap::on};
   if (raw.overlap == "off") options.overlaps = {Overlap::off};
@@ -94,13 +86,7 @@ std::variant<Options, Help> parse_options(int argc, const char* const* argv, Pro
   app.footer(program == Program::stretto ? stretto_footer : mpi_footer);
   Raw raw;
   declare(app, raw, program);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Help{app.help()};
-  } catch (const CLI::ParseError& problem) {
-    refuse(problem.what());
-  }
+  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

@@ -3,10 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "stretto/program/command_line.h"
 
 namespace fft3d {
 
@@ -28,10 +29,7 @@ struct Options {
   bool json = false;
 };
 
-/// The command line asked for help; `text` goes to stdout, and the program ends well.
-struct Help {
-  std::string text;
-};
+using stretto::program::Help;
 
 /// Which program is asked: Stretto's, or the rival.
 enum class Program : std::uint8_t { stretto, mpi };

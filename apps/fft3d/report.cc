@@ -10,21 +10,14 @@
 namespace fft3d {
 namespace {
 
-using stretto::format_duration;
+using stretto::program::table_head;
+using stretto::program::table_row;
 
 // Rounding grows with the logarithm of the number of points: 2^31 of them stay below 1e-14.
 constexpr double most_error = 1e-12;
 
 bool is_right(const Run& run) {
   return run.round_trip_error <= most_error && run.serial_error.value_or(0) <= most_error;
-}
-
-std::string row(const std::string& name, const std::string& minimum, const std::string& mean,
-                const std::string& maximum) {
-  char line[160];
-  std::snprintf(line, sizeof line, "  %-18s%14s%14s%14s\n", name.c_str(), minimum.c_str(), mean.c_str(),
-                maximum.c_str());
-  return line;
 }
 
 std::string errors(const Run& run) {
@@ -41,15 +34,6 @@ std::string errors(const Run& run) {
 
 }  // namespace
 
-void Tally::add(double seconds) {
-  const Tally one{seconds, seconds, seconds, 1};
-  *this = count == 0 ? one : CombineTallies()(*this, one);
-}
-
-Tally CombineTallies::operator()(const Tally& a, const Tally& b) const noexcept {
-  return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
-}
-
 bool Outcome::correct() const { return std::all_of(runs.begin(), runs.end(), is_right); }
 
 std::string describe(const Outcome& outcome, const Options& options) {
@@ -58,10 +42,9 @@ std::string describe(const Outcome& outcome, const Options& options) {
                 outcome.program.c_str(), options.n[0], options.n[1], options.n[2], outcome.nodes,
                 outcome.nodes == 1 ? "node" : "nodes", stretto::format_bytes(outcome.block_bytes).c_str(),
                 outcome.simulated ? "; times are virtual" : "");
-  std::string report = text + row("", "minimum", "mean", "maximum");
+  std::string report = text + table_head();
   for (const Run& run : outcome.runs) {
-    report += row("overlap " + std::string(name_of(run.overlap)), format_duration(run.seconds.minimum),
-                  format_duration(run.seconds.mean()), format_duration(run.seconds.maximum));
+    report += table_row("overlap " + std::string(name_of(run.overlap)), run.seconds);
   }
   for (const Run& run : outcome.runs) report += errors(run);
   return report;

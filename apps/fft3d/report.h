@@ -7,25 +7,12 @@
 #include <vector>
 
 #include "fft3d/options.h"
+#include "stretto/program/tally.h"
 
 namespace fft3d {
 
-/// Minimum, maximum and sum of durations in seconds: of one node, or, combined, of all.
-struct Tally {
-  void add(double seconds);
-  double mean() const { return sum / static_cast<double>(count); }
-
-  double minimum = 0;
-  double maximum = 0;
-  double sum = 0;
-  std::uint64_t count = 0;
-};
-/// Combines tallies that are not empty.
-struct CombineTallies {
-  static constexpr bool commutative = true;
-  static constexpr bool elementary = true;
-  Tally operator()(const Tally& a, const Tally& b) const noexcept;
-};
+using stretto::program::CombineTallies;
+using stretto::program::Tally;
 
 /// Of one way to run: how long a node's forward transform takes, from the moment all begin to its own end.
 struct Run {

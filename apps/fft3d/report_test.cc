@@ -15,18 +15,6 @@ Outcome good_outcome() {
   return outcome;
 }
 
-TEST(Tally, CombinesAsIfAllHadBeenOne) {
-  Tally tally;
-  for (const double seconds : {3.0, 1.0}) tally.add(seconds);
-  Tally other;
-  for (const double seconds : {2.0, 7.0, 5.0}) other.add(seconds);
-  const Tally both = CombineTallies()(tally, other);
-  EXPECT_EQ(both.count, 5U);
-  EXPECT_EQ(both.minimum, 1);
-  EXPECT_EQ(both.maximum, 7);
-  EXPECT_DOUBLE_EQ(both.mean(), 3.6);
-}
-
 TEST(Report, JsonIsOneLineInSeconds) {
   const std::string text = to_json(good_outcome(), Options());
   EXPECT_EQ(text.find('\n'), std::string::npos);

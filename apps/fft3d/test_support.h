@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fft3d/experiment.h"
-#include "stretto/core/runtime.h"
+#include "stretto/program/test_support.h"
 
 // What several tests of this folder need.
 
@@ -14,16 +14,8 @@ namespace fft3d {
 
 /// Runs the application on a fabric, in this process; the outcome is node 0's.
 inline Outcome run_on(const std::string& fabric, const Options& options) {
-  stretto::RuntimeOptions runtime_options;
-  runtime_options.fabric = fabric;
-  runtime_options.workers = 2;
-  Outcome of_node_0;
-  stretto::Runtime runtime(runtime_options);
-  runtime.run([&](stretto::Node& node) -> stretto::Task<> {
-    Outcome outcome = co_await run_experiment(node, options);
-    if (node.id() == 0) of_node_0 = std::move(outcome);
-  });
-  return of_node_0;
+  return stretto::program::test::result_on<Outcome>(fabric,
+                                                    [&](stretto::Node& node) { return run_experiment(node, options); });
 }
 
 /// The sum of data[j] exp(sign 2 pi i j k / size), by definition.

@@ -4,14 +4,12 @@
 
 #include <map>
 
-#include "stretto/base/error.h"
 #include "stretto/base/units.h"
 
 namespace statistics {
 namespace {
 
-using stretto::Error;
-using stretto::ErrorCode;
+using stretto::program::refuse;
 
 constexpr std::uint64_t most_bins = 65'536;
 constexpr std::uint64_t most_repeats = 1'000'000;
@@ -75,20 +73,14 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message + " (--help explains the options)");
-}
-
 Options checked(const Raw& raw) {
   Options options = raw.options;
   if (options.source.file.empty()) refuse("name a CSV file");
-  try {
+  stretto::program::refusing([&] {
     if (!raw.bins.empty()) options.bins = stretto::parse_count(raw.bins, "--bins", 1, most_bins);
     if (!raw.repeat.empty()) options.repeat = stretto::parse_count(raw.repeat, "--repeat", 1, most_repeats);
     if (!raw.threshold.empty()) options.threshold = stretto::parse_number(raw.threshold, "--threshold", 0, 1e9);
-  } catch (const Error& problem) {
-    refuse(problem.message());
-  }
+  });
   if (raw.method != "native") options.methods = {Method::aggregate};
   if (raw.method == "both") options.methods = {Method::native, Method::aggregate};
   return options;
@@ -103,13 +95,7 @@ std::variant<Options, Help> parse_options(int argc, const char* const* argv) {
   app.footer(footer);
   Raw raw;
   declare(app, raw);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Help{app.help()};
-  } catch (const CLI::ParseError& problem) {
-    refuse(problem.what());
-  }
+  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "stretto/program/command_line.h"
+
 namespace statistics {
 
 /// How what the nodes have found comes together, and back to all of them.
@@ -46,10 +48,7 @@ struct Options {
   bool json = false;
 };
 
-/// The command line asked for help; `text` goes to stdout, and the program ends well.
-struct Help {
-  std::string text;
-};
+using stretto::program::Help;
 
 /// Throws Error(invalid_argument), one line, when the command line is wrong.
 std::variant<Options, Help> parse_options(int argc, const char* const* argv);

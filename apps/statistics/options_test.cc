@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/base/error.h"
+#include "stretto/program/test_support.h"
 
 namespace statistics {
 namespace {
@@ -55,22 +55,12 @@ TEST(Options, HelpTeaches) {
   }
 }
 
-struct Bad {
-  std::vector<const char*> arguments;
-  const char* named;  // in the message
-};
+using Bad = stretto::program::test::BadCommandLine;
 
 class BadOptions : public testing::TestWithParam<Bad> {};
 
 TEST_P(BadOptions, AreRefusedInOneLineThatNamesThem) {
-  try {
-    parse(GetParam().arguments);
-    FAIL() << "accepted";
-  } catch (const stretto::Error& error) {
-    EXPECT_EQ(error.code(), stretto::ErrorCode::invalid_argument);
-    EXPECT_NE(error.message().find(GetParam().named), std::string::npos) << error.message();
-    EXPECT_EQ(error.message().find('\n'), std::string::npos) << error.message();
-  }
+  stretto::program::test::expect_refused([] { parse(GetParam().arguments); }, GetParam().named);
 }
 
 INSTANTIATE_TEST_SUITE_P(

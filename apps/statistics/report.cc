@@ -156,14 +156,6 @@ std::string csv_field(const std::string& text) {
 
 }  // namespace
 
-void Tally::add(double seconds) {
-  *this = count == 0 ? Tally{seconds, seconds, seconds, 1} : CombineTallies()(*this, {seconds, seconds, seconds, 1});
-}
-
-Tally CombineTallies::operator()(const Tally& a, const Tally& b) const noexcept {
-  return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
-}
-
 bool Outcome::correct() const { return nodes_agree && methods_difference <= most_difference; }
 
 std::string describe(const Outcome& outcome, const Options& options) {

@@ -8,24 +8,12 @@
 
 #include "statistics/findings.h"
 #include "statistics/options.h"
+#include "stretto/program/tally.h"
 
 namespace statistics {
 
-/// Minimum, maximum and sum of durations in seconds: of one node, or, combined, of all.
-struct Tally {
-  void add(double seconds);
-  double mean() const { return sum / static_cast<double>(count); }
-
-  double minimum = 0;
-  double maximum = 0;
-  double sum = 0;
-  std::uint64_t count = 0;
-};
-struct CombineTallies {
-  static constexpr bool commutative = true;
-  static constexpr bool elementary = true;
-  Tally operator()(const Tally& a, const Tally& b) const noexcept;
-};
+using stretto::program::CombineTallies;
+using stretto::program::Tally;
 
 /// How long a method's collective took: from the moment a node has its columns' moments to the moment it has all
 /// nodes'.

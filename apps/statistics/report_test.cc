@@ -30,18 +30,6 @@ Options some_options() {
   return options;
 }
 
-TEST(Tally, CombinesAsIfAllHadBeenOne) {
-  Tally tally;
-  for (const double seconds : {3.0, 1.0}) tally.add(seconds);
-  Tally other;
-  for (const double seconds : {2.0, 7.0, 5.0}) other.add(seconds);
-  const Tally both = CombineTallies()(tally, other);
-  EXPECT_EQ(both.count, 5U);
-  EXPECT_EQ(both.minimum, 1);
-  EXPECT_EQ(both.maximum, 7);
-  EXPECT_DOUBLE_EQ(both.mean(), 3.6);
-}
-
 TEST(Report, JsonIsOneLine) {
   const std::string text = to_json(some_outcome(), some_options());
   EXPECT_EQ(text.find('\n'), std::string::npos);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "statistics/agreement.h"
 #include "statistics/test_support.h"
@@ -117,6 +118,8 @@ struct Fault {
   const char* text;
   const char* columns;
   const char* said;  // after the file's name
+
+  friend void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.said; }
 };
 
 class Faults : public testing::TestWithParam<Fault> {};

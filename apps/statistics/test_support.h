@@ -9,17 +9,21 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "statistics/experiment.h"
 #include "stretto/base/random.h"
-#include "stretto/core/runtime.h"
+#include "stretto/program/test_support.h"
 
 // What several tests of this folder need.
 
 namespace statistics {
+
+/// For messages of tests.
+inline void PrintTo(Method method, std::ostream* out) { *out << name_of(method); }
 
 inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
@@ -91,22 +95,17 @@ struct RunOn {
 };
 /// Runs the application on a fabric, in this process.
 inline RunOn run_on(const std::string& fabric, const Options& options) {
-  stretto::RuntimeOptions runtime_options;
-  runtime_options.fabric = fabric;
-  runtime_options.workers = 2;
-  RunOn of_node_0;
-  stretto::Runtime runtime(runtime_options);
-  runtime.run([&](stretto::Node& node) -> stretto::Task<> {
+  return stretto::program::test::result_on<RunOn>(fabric, [&](stretto::Node& node) -> stretto::Task<RunOn> {
     const Share share = read_share(options.source, node.id(), node.size());
     const Agreement agreement = co_await agree(node, options.source, share);
+    RunOn run;
     if (agreement.complaint) {
-      if (node.id() == 0) of_node_0.complaint = *agreement.complaint;
-      co_return;
+      run.complaint = *agreement.complaint;
+    } else {
+      run.result = co_await run_experiment(node, options, share, agreement);
     }
-    NodeResult result = co_await run_experiment(node, options, share, agreement);
-    if (node.id() == 0) of_node_0.result = std::move(result);
+    co_return run;
   });
-  return of_node_0;
 }
 
 }  // namespace statistics

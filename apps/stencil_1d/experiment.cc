@@ -97,8 +97,8 @@ Task<Outcome> run_experiment(Node& node, const Options& options) {
   outcome.nodes = node.size();
   outcome.method = name_of(options.method);
   outcome.simulated = node.engine().simulated();
-  outcome.iteration = co_await allreduce(node, all, history.record.iterations(options.skip), Combine());
-  outcome.collective = co_await allreduce(node, all, history.record.collectives(options.skip), Combine());
+  outcome.iteration = co_await allreduce(node, all, history.record.iterations(options.skip), CombineTallies());
+  outcome.collective = co_await allreduce(node, all, history.record.collectives(options.skip), CombineTallies());
   outcome.result = history.results.back();
   outcome.error = co_await allreduce(node, all, shard.error(), stretto::maximum);
   outcome.nodes_agree = co_await same_everywhere(node, history.results);

@@ -5,14 +5,12 @@
 #include <map>
 
 #include "stencil_1d/problem.h"
-#include "stretto/base/error.h"
 #include "stretto/base/units.h"
 
 namespace stencil_1d {
 namespace {
 
-using stretto::Error;
-using stretto::ErrorCode;
+using stretto::program::refuse;
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 28U;
 constexpr std::uint64_t most_iterations = 1'000'000;
@@ -67,22 +65,16 @@ void declare(CLI::App& app, Raw& raw, Program program) {
   app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message + " (--help explains the options)");
-}
-
 Options checked(const Raw& raw) {
   Options options = raw.options;
-  try {
+  stretto::program::refusing([&] {
     if (!raw.points.empty()) options.points = stretto::parse_count(raw.points, "--points", ghost_width, most_points);
     if (!raw.iterations.empty()) {
       options.iterations = stretto::parse_count(raw.iterations, "--iterations", 1, most_iterations);
     }
     if (!raw.skip.empty()) options.skip = stretto::parse_count(raw.skip, "--skip", 0, most_iterations);
     if (!raw.point_seconds.empty()) options.point_seconds = stretto::parse_duration(raw.point_seconds, "--point-cost");
-  } catch (const Error& problem) {
-    refuse(problem.message());
-  }
+  });
   if (options.skip >= options.iterations) {
     refuse("--skip " + std::to_string(options.skip) + " of --iterations " + std::to_string(options.iterations) +
            " leaves nothing to measure");
@@ -106,13 +98,7 @@ std::variant<Options, Help> parse_options(int argc, const char* const* argv, Pro
   app.footer(program == Program::stretto ? stretto_footer : mpi_footer);
   Raw raw;
   declare(app, raw, program);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Help{app.help()};
-  } catch (const CLI::ParseError& problem) {
-    refuse(problem.what());
-  }
+  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <variant>
+
+#include "stretto/program/command_line.h"
 
 namespace stencil_1d {
 
@@ -30,10 +31,7 @@ struct Options {
   bool json = false;
 };
 
-/// The command line asked for help; `text` goes to stdout, and the program ends well.
-struct Help {
-  std::string text;
-};
+using stretto::program::Help;
 
 /// Which program is asked: the one with three methods, or the rival, whose method is MPI's.
 enum class Program : std::uint8_t { stretto, mpi };

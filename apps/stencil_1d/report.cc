@@ -2,15 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstdio>
-
-#include "stretto/base/units.h"
 
 namespace stencil_1d {
 namespace {
 
-using stretto::format_duration;
+using stretto::program::table_head;
+using stretto::program::table_row;
 
 Tally tally_of_ends(std::span<const double> begins, std::span<const double> ends, std::size_t skip) {
   std::vector<double> seconds;
@@ -18,31 +16,7 @@ Tally tally_of_ends(std::span<const double> begins, std::span<const double> ends
   return Tally::of(seconds);
 }
 
-std::string row(const char* name, const std::string& minimum, const std::string& mean, const std::string& maximum) {
-  char line[160];
-  std::snprintf(line, sizeof line, "  %-18s%14s%14s%14s\n", name, minimum.c_str(), mean.c_str(), maximum.c_str());
-  return line;
-}
-
-std::string row(const char* name, const Tally& tally) {
-  return row(name, format_duration(tally.minimum), format_duration(tally.mean()), format_duration(tally.maximum));
-}
-
 }  // namespace
-
-Tally Tally::of(std::span<const double> seconds) {
-  Tally tally;
-  tally.count = seconds.size();
-  if (seconds.empty()) return tally;
-  tally.minimum = *std::min_element(seconds.begin(), seconds.end());
-  tally.maximum = *std::max_element(seconds.begin(), seconds.end());
-  for (const double each : seconds) tally.sum += each;
-  return tally;
-}
-
-Tally Combine::operator()(const Tally& a, const Tally& b) const noexcept {
-  return {std::min(a.minimum, b.minimum), std::max(a.maximum, b.maximum), a.sum + b.sum, a.count + b.count};
-}
 
 Tally Record::iterations(std::size_t skip) const { return tally_of_ends(begun, std::span(begun).subspan(1), skip); }
 
@@ -55,8 +29,8 @@ std::string describe(const Outcome& outcome, const Options& options) {
                 outcome.nodes == 1 ? "shard" : "shards", options.points, options.iterations, options.skip,
                 outcome.method.c_str(), outcome.simulated ? "; times are virtual" : "");
   std::string report = text;
-  report += row("", "minimum", "mean", "maximum") + row("one iteration", outcome.iteration) +
-            row("collective alone", outcome.collective);
+  report +=
+      table_head() + table_row("one iteration", outcome.iteration) + table_row("collective alone", outcome.collective);
   std::snprintf(text, sizeof text, "  sum %.12f, derivative right within %.2g\n", outcome.result, outcome.error);
   report += text;
   if (!outcome.nodes_agree) report += "  WRONG: the shards have got different sums\n";

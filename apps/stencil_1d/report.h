@@ -8,26 +8,12 @@
 #include <vector>
 
 #include "stencil_1d/options.h"
+#include "stretto/program/tally.h"
 
 namespace stencil_1d {
 
-/// Minimum, maximum and sum of durations in seconds: of one shard, or, combined, of many.
-struct Tally {
-  static Tally of(std::span<const double> seconds);
-  double mean() const { return sum / static_cast<double>(count); }
-
-  double minimum = 0;
-  double maximum = 0;
-  double sum = 0;
-  std::uint64_t count = 0;
-};
-
-/// Combines tallies that are not empty.
-struct Combine {
-  static constexpr bool commutative = true;
-  static constexpr bool elementary = true;
-  Tally operator()(const Tally& a, const Tally& b) const noexcept;
-};
+using stretto::program::CombineTallies;
+using stretto::program::Tally;
 
 /// When the iterations of one shard began and its derivatives were there, in seconds. Iteration i lasts from begun[i]
 /// to begun[i + 1], where the sum of all shards has come; its collective lasts from derived[i] to there.

@@ -36,16 +36,6 @@ TEST(Record, SkippedIterationsDoNotCount) {
   EXPECT_EQ(tally.maximum, 5);
 }
 
-TEST(Tally, CombinesAsIfAllHadBeenOne) {
-  const std::vector<double> first{3, 1};
-  const std::vector<double> second{2, 7, 5};
-  const Tally both = Combine()(Tally::of(first), Tally::of(second));
-  EXPECT_EQ(both.count, 5U);
-  EXPECT_EQ(both.minimum, 1);
-  EXPECT_EQ(both.maximum, 7);
-  EXPECT_DOUBLE_EQ(both.mean(), 3.6);
-}
-
 Outcome good_outcome() {
   Outcome outcome;
   outcome.nodes = 3;

@@ -55,7 +55,7 @@ TEST_P(Rounds, EveryShardEndsWithEachContributionOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Rounds, testing::Range(1U, 70U));
+INSTANTIATE_TEST_SUITE_P(Sizes, Rounds, testing::Range(1U, 70U), testing::PrintToStringParamName());
 
 TEST(Rounds, PowersOfTwoTakeTheirLogarithm) {
   EXPECT_EQ(rounds_of(0, 1).size(), 0U);

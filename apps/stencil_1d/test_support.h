@@ -1,24 +1,20 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 
 #include "stencil_1d/experiment.h"
-#include "stretto/core/runtime.h"
+#include "stretto/program/test_support.h"
 
 namespace stencil_1d {
 
+/// For messages of tests.
+inline void PrintTo(Method method, std::ostream* out) { *out << name_of(method); }
+
 /// Runs the application on a fabric, in this process; the outcome is node 0's.
 inline Outcome run_on(const std::string& fabric, const Options& options) {
-  stretto::RuntimeOptions runtime_options;
-  runtime_options.fabric = fabric;
-  runtime_options.workers = 2;
-  Outcome of_node_0;
-  stretto::Runtime runtime(runtime_options);
-  runtime.run([&](stretto::Node& node) -> stretto::Task<> {
-    const Outcome outcome = co_await run_experiment(node, options);
-    if (node.id() == 0) of_node_0 = outcome;
-  });
-  return of_node_0;
+  return stretto::program::test::result_on<Outcome>(fabric,
+                                                    [&](stretto::Node& node) { return run_experiment(node, options); });
 }
 
 }  // namespace stencil_1d

@@ -18,15 +18,12 @@
 #include "collective/mpi_measurements.h"
 #include "mpi_support.h"
 
-enum { most_words = 32 };
-
 typedef struct {
-  const char *rival, *measure;
+  Options common;
+  const char* measure;
   Operation operations[most_words];
-  size_t sizes[most_words];
-  int operation_count, size_count;
-  double seconds;
-} Options;
+  int operation_count;
+} CollectiveOptions;
 
 static Operation operation_named(const char* name) {
   for (int i = 0; i < operation_count; ++i) {
@@ -36,57 +33,40 @@ static Operation operation_named(const char* name) {
   return OPERATION_BARRIER;
 }
 
-static size_t size_from(const char* text) {
-  char* end;
-  const size_t size = strtoul(text, &end, 10);
-  if (*end != 0 || size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
-  return size;
-}
-
-static void set_option(Options* options, const char* name, char* value) {
-  if (!strcmp(name, "--rival")) {
-    options->rival = value;
-  } else if (!strcmp(name, "--measure")) {
+static void set_collective_option(CollectiveOptions* options, const char* name, char* value) {
+  if (!strcmp(name, "--measure")) {
     options->measure = value;
-  } else if (!strcmp(name, "--seconds")) {
-    options->seconds = atof(value);
-  } else if (!strcmp(name, "--operations") || !strcmp(name, "--sizes")) {
-    const int sizes = !strcmp(name, "--sizes");
-    int count = 0;
-    for (char* word = strtok(value, ","); word != NULL; word = strtok(NULL, ","), ++count) {
-      if (count == most_words) fail("the list is too long");
-      if (sizes) options->sizes[count] = size_from(word);
-      if (!sizes) options->operations[count] = operation_named(word);
-    }
-    *(sizes ? &options->size_count : &options->operation_count) = count;
-  } else {
+  } else if (!strcmp(name, "--operations")) {
+    const char* words[most_words];
+    options->operation_count = words_of(value, words);
+    for (int i = 0; i < options->operation_count; ++i) options->operations[i] = operation_named(words[i]);
+  } else if (!set_option(&options->common, name, value)) {
     fail("the options are --rival, --measure, --operations, --sizes and --seconds");
   }
 }
 
-static Options options_from(int argc, char** argv) {
-  Options options = {.rival = "mpi",
-                     .measure = "latency",
-                     .sizes = {8, 1024, 65536, 1 << 20},
-                     .operation_count = operation_count,
-                     .size_count = 4,
-                     .seconds = 0.1};
+static CollectiveOptions collective_options_from(int argc, char** argv) {
+  CollectiveOptions options = {
+      .common = {.rival = "mpi", .sizes = {8, 1024, 65536, 1 << 20}, .size_count = 4, .seconds = 0.1},
+      .measure = "latency",
+      .operation_count = operation_count};
   for (int i = 0; i < operation_count; ++i) options.operations[i] = (Operation)i;
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) fail("each option needs a value");
-    set_option(&options, argv[i], argv[i + 1]);
+    set_collective_option(&options, argv[i], argv[i + 1]);
   }
   return options;
 }
 
-static void measure_latencies(const Options* options) {
+static void measure_latencies(const CollectiveOptions* options) {
+  const Options* common = &options->common;
   for (int i = 0; i < options->operation_count; ++i) {
     const Operation operation = options->operations[i];
     if (operation == OPERATION_BARRIER) {
-      measure_latency(operation, 0, options->seconds);
+      measure_latency(operation, 0, common->seconds);
       continue;
     }
-    for (int s = 0; s < options->size_count; ++s) measure_latency(operation, options->sizes[s], options->seconds);
+    for (int s = 0; s < common->size_count; ++s) measure_latency(operation, common->sizes[s], common->seconds);
   }
 }
 
@@ -94,8 +74,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const Options options = options_from(argc, argv);
-  begin_measurements(options.rival);
+  const CollectiveOptions options = collective_options_from(argc, argv);
+  begin_measurements(options.common.rival);
   if (!strcmp(options.measure, "latency")) {
     measure_latencies(&options);
   } else if (!strcmp(options.measure, "overlap")) {

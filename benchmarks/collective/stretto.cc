@@ -17,6 +17,7 @@
 #include "collective/stretto_measurements.h"
 #include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
 
 namespace {
 
@@ -87,13 +88,6 @@ void add_options(CLI::App& app, Options& options) {
         return good ? std::string() : "must be more than 0 and at most 3600 seconds, not " + text;
       },
       "SECONDS");
-  const CLI::Validator doubles(
-      [](std::string& text) {
-        std::size_t bytes = 0;
-        const bool good = CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % sizeof(double) == 0;
-        return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
-      },
-      "BYTES");
   app.add_option("--measure", options.measure,
                  "What: latency, overlap (of an all-reduce with a computation), idle (cpu of waiting nodes)")
       ->check(CLI::IsMember({"latency", "overlap", "idle"}))
@@ -104,7 +98,7 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--sizes", options.sizes, "latency: bytes of a vector or of a rank's block, multiples of 8")
       ->delimiter(',')
-      ->check(doubles)
+      ->check(stretto::program::whole_doubles())
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "latency: about how long to measure each operation and size")
       ->check(duration)
@@ -125,10 +119,5 @@ int main(int argc, char** argv) {
       "Measures Stretto's collective operations on doubles, on the fabric of the environment; JSON lines to stdout.");
   add_options(app, options);
   CLI11_PARSE(app, argc, argv);
-  try {
-    return measure(options);
-  } catch (const std::exception& error) {
-    std::cerr << "collective_bench: " << error.what() << '\n';
-    return 1;
-  }
+  return stretto::program::guarded("collective_bench", [&] { return measure(options); });
 }

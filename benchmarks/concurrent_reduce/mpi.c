@@ -25,40 +25,7 @@ typedef struct {
 
 static const Variant variants[] = {
     {"blocking", blocking}, {"nonblocking", nonblocking}, {"message graph", message_graph}};
-enum { variant_count = sizeof variants / sizeof variants[0], most_sizes = 32 };
-
-typedef struct {
-  const char* rival;
-  size_t sizes[most_sizes];
-  int size_count;
-  double seconds;
-} Options;
-
-static void read_sizes(Options* options, char* list) {
-  options->size_count = 0;
-  for (char* word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
-    const size_t size = strtoul(word, NULL, 10);
-    if (size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
-    if (options->size_count == most_sizes) fail("the list is too long");
-    options->sizes[options->size_count++] = size;
-  }
-}
-
-static Options options_from(int argc, char** argv) {
-  Options options = {.rival = "mpi", .sizes = {8, 4096, 1 << 18, 1 << 21}, .size_count = 4, .seconds = 0.1};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--rival")) {
-      options.rival = argv[i + 1];
-    } else if (!strcmp(argv[i], "--seconds")) {
-      options.seconds = atof(argv[i + 1]);
-    } else if (!strcmp(argv[i], "--sizes")) {
-      read_sizes(&options, argv[i + 1]);
-    } else {
-      fail("the options are --rival, --sizes and --seconds");
-    }
-  }
-  return options;
-}
+enum { variant_count = sizeof variants / sizeof variants[0] };
 
 static Vectors make_vectors(size_t bytes) {
   Vectors v = {.count = (int)(bytes / sizeof(double))};
@@ -146,7 +113,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != problem_ranks) fail("the program has four ranks");
   MPI_Comm_split(MPI_COMM_WORLD, rank == 1 || rank == 2 ? 0 : MPI_UNDEFINED, rank, &pair);
-  const Options options = options_from(argc, argv);
+  const Options options = options_from(
+      argc, argv, (Options){.rival = "mpi", .sizes = {8, 4096, 1 << 18, 1 << 21}, .size_count = 4, .seconds = 0.1});
   for (int s = 0; s < options.size_count; ++s) {
     for (int i = 0; i < variant_count; ++i) measure(&options, &variants[i], options.sizes[s]);
   }

@@ -18,6 +18,7 @@
 #include "concurrent_reduce/problem.h"
 #include "concurrent_reduce/stretto_variant.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
 
 namespace {
 
@@ -110,14 +111,9 @@ int measure_all(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures the two concurrent reduces of the Aspen paper's Fig. 5 and 12; JSON lines to stdout.");
-  const CLI::Validator doubles(
-      [](std::string& text) {
-        std::size_t bytes = 0;
-        const bool good = CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % sizeof(double) == 0;
-        return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
-      },
-      "BYTES");
-  app.add_option("--sizes", options.sizes, "Bytes of each vector, multiples of 8")->delimiter(',')->check(doubles);
+  app.add_option("--sizes", options.sizes, "Bytes of each vector, multiples of 8")
+      ->delimiter(',')
+      ->check(stretto::program::whole_doubles());
   app.add_option("--seconds", options.seconds, "About how long to measure each variant and size")
       ->check(CLI::Range(1e-6, 3600.0))
       ->capture_default_str();
@@ -129,10 +125,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--algorithm", options.algorithm, "Of the general reduces, by name; default: chosen");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return measure_all(options);
-  } catch (const std::exception& error) {
-    std::cerr << "concurrent_reduce_bench: " << error.what() << '\n';
-    return 1;
-  }
+  return stretto::program::guarded("concurrent_reduce_bench", [&] { return measure_all(options); });
 }

@@ -14,15 +14,6 @@
 #include "mpi_support.h"
 #include "ping_pong/problem.h"
 
-enum { most_sizes = 32 };
-
-typedef struct {
-  const char* rival;
-  size_t sizes[most_sizes];
-  int size_count;
-  double seconds;
-} Options;
-
 // One size: the buffers, a window of them at the receiver.
 typedef struct {
   int bytes, window;
@@ -32,32 +23,6 @@ typedef struct {
 } Messages;
 
 static int rank;
-
-static void read_sizes(Options* options, char* list) {
-  options->size_count = 0;
-  for (char* word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
-    const size_t size = strtoul(word, NULL, 10);
-    if (size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
-    if (options->size_count == most_sizes) fail("the list is too long");
-    options->sizes[options->size_count++] = size;
-  }
-}
-
-static Options options_from(int argc, char** argv) {
-  Options options = {.rival = "mpi", .sizes = {8, 4096, 1 << 16, 1 << 22}, .size_count = 4, .seconds = 0.1};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--rival")) {
-      options.rival = argv[i + 1];
-    } else if (!strcmp(argv[i], "--seconds")) {
-      options.seconds = atof(argv[i + 1]);
-    } else if (!strcmp(argv[i], "--sizes")) {
-      read_sizes(&options, argv[i + 1]);
-    } else {
-      fail("the options are --rival, --sizes and --seconds");
-    }
-  }
-  return options;
-}
 
 static void round_trip(const Messages* m) {
   const int peer = 1 - rank;
@@ -150,7 +115,8 @@ int main(int argc, char** argv) {
   int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != problem_ranks) fail("the tests have two ranks");
-  const Options options = options_from(argc, argv);
+  const Options options = options_from(
+      argc, argv, (Options){.rival = "mpi", .sizes = {8, 4096, 1 << 16, 1 << 22}, .size_count = 4, .seconds = 0.1});
   for (int s = 0; s < options.size_count; ++s) measure(&options, options.sizes[s]);
   MPI_Finalize();
   return 0;

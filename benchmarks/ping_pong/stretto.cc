@@ -15,6 +15,7 @@
 #include "ping_pong/stretto_courier.h"
 #include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
 
 namespace {
 
@@ -109,23 +110,13 @@ int measure_all(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures messages between two nodes, the Aspen paper's Fig. 9 and 11; JSON lines to stdout.");
-  const CLI::Validator doubles(
-      [](std::string& text) {
-        std::size_t bytes = 0;
-        const bool good = CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % sizeof(double) == 0;
-        return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
-      },
-      "BYTES");
-  app.add_option("--sizes", options.sizes, "Bytes of each message, multiples of 8")->delimiter(',')->check(doubles);
+  app.add_option("--sizes", options.sizes, "Bytes of each message, multiples of 8")
+      ->delimiter(',')
+      ->check(stretto::program::whole_doubles());
   app.add_option("--seconds", options.seconds, "About how long to measure each test, variant and size")
       ->check(CLI::Range(1e-6, 3600.0))
       ->capture_default_str();
   app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return measure_all(options);
-  } catch (const std::exception& error) {
-    std::cerr << "ping_pong_bench: " << error.what() << '\n';
-    return 1;
-  }
+  return stretto::program::guarded("ping_pong_bench", [&] { return measure_all(options); });
 }

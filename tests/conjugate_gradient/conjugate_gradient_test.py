@@ -1,33 +1,20 @@
 #!/usr/bin/env python3
 """The program conjugate_gradient as its users meet it: command line, files, exit status, output.
 
-Called as: conjugate_gradient_test.py CONJUGATE_GRADIENT STRETTO [unittest arguments].
+See program_case.py for how it is called.
 """
 
-import json
-import os
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 from pathlib import Path
 
-PROGRAM = STRETTO = ""
-REPOSITORY = Path(__file__).resolve().parents[2]
-VENV_PYTHON = REPOSITORY / ".venv" / "bin" / "python"
-NODE_COUNTS = (1, 2, 3, 7, 16)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from program_case import NODE_COUNTS, REPOSITORY, VENV_PYTHON, InFolder, NeedsLauncher, NeedsPython, call, main
+
 METHODS = ("classic", "pipelined")
 REQUIRED_KEYS = ("converged", "iterations", "relative_residual", "nodes", "seconds", "seconds_per_iteration",
                  "reduction_share")
 HEADER = "%%MatrixMarket matrix coordinate real symmetric\n"
-
-
-def call(command, folder, **settings):
-    announcing = ("STRETTO_", "PMI", "OMPI_", "SLURM_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(announcing)}
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=folder,
-                          env={**environment, **settings}, stdin=subprocess.DEVNULL)
 
 
 def coordinates(rows, entries):
@@ -59,29 +46,10 @@ def read_array(path):
     return lines[0], [float(line) for line in lines[1:]]
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
-
-    def solve(self, *arguments, fabric="local:2"):
-        return call([PROGRAM, *arguments], self.folder, STRETTO_FABRIC=fabric)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
-    def result(self, run, code=0):
-        self.assertEqual(run.returncode, code, run)
-        return json.loads(run.stdout.splitlines()[-1])
-
-
 class Results(InFolder):
     def test_json_is_the_last_line(self):
         for method in METHODS:
-            found = self.result(self.solve("--poisson", 8, 8, 8, "--method", method, "--json", fabric="local:3"))
+            found = self.result(self.run_nodes("--poisson", 8, 8, 8, "--method", method, "--json", fabric="local:3"))
             for key in REQUIRED_KEYS:
                 self.assertIn(key, found)
             self.assertIs(found["converged"], True)
@@ -91,7 +59,7 @@ class Results(InFolder):
             self.assertAlmostEqual(found["seconds_per_iteration"] * found["iterations"], found["seconds"])
 
     def test_output_says_what_is_solved_where_and_how_it_went(self):
-        run = self.solve("--poisson", 8, 8, 8, fabric="local:3")
+        run = self.run_nodes("--poisson", 8, 8, 8, fabric="local:3")
         self.assertEqual(run.returncode, 0, run)
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.stdout.count("poisson 8 x 8 x 8"), 1, "said once")
@@ -99,7 +67,7 @@ class Results(InFolder):
             self.assertIn(part, run.stdout)
 
     def test_both_methods_side_by_side(self):
-        run = self.solve("--poisson", 8, 8, 8, "--method", "classic", "--compare", "--json", "--plot", "both.svg")
+        run = self.run_nodes("--poisson", 8, 8, 8, "--method", "classic", "--compare", "--json", "--plot", "both.svg")
         found = self.result(run)
         self.assertEqual([found["method"], found["compared"][0]["method"]], ["classic", "pipelined"])
         self.assertRegex(run.stdout, r"(?m)^classic .*\npipelined ")
@@ -114,24 +82,24 @@ class Results(InFolder):
         self.write("b.mtx", "%%MatrixMarket matrix array real general\n100 1\n" + values)
         for method in METHODS:
             for nodes in NODE_COUNTS:
-                run = self.solve(matrix, "--rhs", "b.mtx", "--solution", "x.mtx", "--tolerance", 1e-12, "--method",
-                                 method, fabric=f"local:{nodes}")
+                run = self.run_nodes(matrix, "--rhs", "b.mtx", "--solution", "x.mtx", "--tolerance", 1e-12, "--method",
+                                     method, fabric=f"local:{nodes}")
                 self.assertEqual(run.returncode, 0, run)
                 size, solution = read_array(self.folder / "x.mtx")
                 self.assertEqual(size, "100 1")
                 self.assertLess(max(abs(a - b) for a, b in zip(solution, expected, strict=True)), 1e-9)
         # The program reads what it wrote: it is a right-hand side, too.
-        self.assertEqual(self.solve(matrix, "--rhs", "x.mtx").returncode, 0)
+        self.assertEqual(self.run_nodes(matrix, "--rhs", "x.mtx").returncode, 0)
 
     def test_default_right_hand_side_is_ones(self):
         entries = beam(20)
-        run = self.solve(self.write("a.mtx", coordinates(20, entries)), "--solution", "x.mtx", "--tolerance", 1e-12)
+        run = self.run_nodes(self.write("a.mtx", coordinates(20, entries)), "--solution", "x.mtx", "--tolerance", 1e-12)
         self.assertEqual(run.returncode, 0, run)
         for value in times(entries, read_array(self.folder / "x.mtx")[1]):
             self.assertAlmostEqual(value, 1, places=9)
 
     def test_history_has_a_line_for_each_iteration(self):
-        found = self.result(self.solve("--poisson", 8, 8, 8, "--history", "h.txt", "--json"))
+        found = self.result(self.run_nodes("--poisson", 8, 8, 8, "--history", "h.txt", "--json"))
         history = [float(line) for line in (self.folder / "h.txt").read_text().splitlines()]
         self.assertEqual(len(history), found["iterations"] + 1)
         self.assertEqual(history[0], 1)
@@ -139,21 +107,21 @@ class Results(InFolder):
 
     def test_not_converged_is_status_2(self):
         for method in METHODS:
-            run = self.solve("--poisson", 8, 8, 8, "--max-iterations", 3, "--method", method, "--json")
+            run = self.run_nodes("--poisson", 8, 8, 8, "--max-iterations", 3, "--method", method, "--json")
             found = self.result(run, code=2)
             self.assertIs(found["converged"], False)
             self.assertEqual(found["iterations"], 3)
             self.assertIn("NOT CONVERGED", run.stdout)
 
     def test_help(self):
-        run = self.solve("--help")
+        run = self.run_nodes("--help")
         self.assertEqual(run.returncode, 0)
         self.assertIn("Examples:", run.stdout)
 
     def test_simulated_and_real_nodes_agree(self):
         arguments = ("--poisson", 10, 10, 10, "--json")
-        real = self.result(self.solve(*arguments, fabric="local:7"))
-        simulated = self.result(self.solve(*arguments, fabric="sim:7,latency=50us,seed=3"))
+        real = self.result(self.run_nodes(*arguments, fabric="local:7"))
+        simulated = self.result(self.run_nodes(*arguments, fabric="sim:7,latency=50us,seed=3"))
         self.assertLessEqual(abs(real["iterations"] - simulated["iterations"]), 1)
 
 
@@ -162,9 +130,8 @@ class Refusals(InFolder):
 
     def refused(self, *arguments, because, fabric="local:3"):
         for method in METHODS:
-            run = self.solve(*arguments, "--method", method, "--json", fabric=fabric)
-            self.assertEqual(run.returncode, 1, run)
-            self.assertRegex(run.stderr, rf"\Aconjugate_gradient: [^\n]*{because}[^\n]*\n\Z")
+            run = self.run_nodes(*arguments, "--method", method, "--json", fabric=fabric)
+            self.assert_refused(run, because)
             self.assertNotIn('"converged"', run.stdout)
 
     def refused_file(self, text, because, *arguments):
@@ -252,28 +219,24 @@ class Guide(InFolder):
         self.write("matrix.mtx", coordinates(200, beam(200)))
         self.write("b.mtx", "%%MatrixMarket matrix array real general\n200 1\n" + "2\n" * 200)
         for command in commands:
-            if " run " in command and not STRETTO:
+            if " run " in command and not self.launcher:
                 continue
-            line = command.replace("build/release/bin/conjugate_gradient", PROGRAM)
-            line = line.replace("build/release/bin/stretto", STRETTO or "none").replace("64 64 64", "16 16 16")
+            line = command.replace("build/release/bin/conjugate_gradient", self.program)
+            line = line.replace("build/release/bin/stretto", self.launcher or "none").replace("64 64 64", "16 16 16")
             run = call(["bash", "-c", line], self.folder)
             self.assertEqual(run.returncode, 0, (command, run))
             for written in re.findall(r"[\w.]+\.(?:svg|mtx)", command):
                 self.assertTrue((self.folder / written).exists(), command)
 
 
-class Scipy(InFolder):
+class Scipy(NeedsPython):
     """Against SciPy's direct solution."""
-
-    def setUp(self):
-        super().setUp()
-        if call([VENV_PYTHON, "-c", "import scipy"], self.folder).returncode != 0 if VENV_PYTHON.exists() else True:
-            self.skipTest("SciPy is not there: make setup installs it into .venv")
 
     def compare(self, matrix, *arguments):
         for method in METHODS:
             for nodes in NODE_COUNTS:
-                run = self.solve(matrix, *arguments, "--solution", "x.mtx", "--method", method, fabric=f"local:{nodes}")
+                run = self.run_nodes(matrix, *arguments, "--solution", "x.mtx", "--method", method,
+                                     fabric=f"local:{nodes}")
                 self.assertEqual(run.returncode, 0, run)
                 comparison = call([VENV_PYTHON, REPOSITORY / "tools" / "compare_with_scipy.py", matrix, "x.mtx",
                                    *arguments], self.folder)
@@ -288,28 +251,17 @@ class Scipy(InFolder):
         self.compare(self.write("a.mtx", coordinates(300, beam(300))), "--rhs", "b.mtx")
 
     def test_bar(self):
-        if call([VENV_PYTHON, "-c", "import pyamg"], self.folder).returncode != 0:
-            self.skipTest("pyamg, which brings the example, is not there: make setup installs it into .venv")
+        self.require("pyamg")  # brings the example
         export = call([VENV_PYTHON, REPOSITORY / "tools" / "export_bar.py", "bar.mtx"], self.folder)
         self.assertEqual(export.returncode, 0, export)
         self.compare("bar.mtx")
 
 
-class Processes(InFolder):
-    """As processes of one job, which stretto run starts."""
-
-    def setUp(self):
-        super().setUp()
-        if not STRETTO:
-            self.skipTest("the command stretto was not built")
-
-    def run_processes(self, count, *arguments):
-        return call([STRETTO, "run", "-n", count, PROGRAM, *arguments], self.folder)
-
+class Processes(NeedsLauncher):
     def test_agree_with_nodes_of_one_process(self):
         arguments = ("--poisson", 12, 12, 12, "--json", "--solution", "x.mtx")
         for method in METHODS:
-            one = self.result(self.solve(*arguments, "--method", method, fabric="local:3"))
+            one = self.result(self.run_nodes(*arguments, "--method", method, fabric="local:3"))
             solution = read_array(self.folder / "x.mtx")[1]
             many = self.result(self.run_processes(3, *arguments, "--method", method))
             self.assertEqual(many["nodes"], 3)
@@ -331,12 +283,8 @@ class Processes(InFolder):
         text = coordinates(50, [(i, i, 1) for i in range(1, 51)] + [(i + 1, i, -1) for i in range(1, 50)])
         for method in METHODS:
             run = self.run_processes(3, self.write("bad.mtx", text), "--method", method)
-            self.assertEqual(run.returncode, 1, run)
-            complaints = [line for line in run.stderr.splitlines() if line.startswith("conjugate_gradient:")]
-            self.assertEqual(len(complaints), 1, "one node says it for all")
-            self.assertIn("not positive definite", complaints[0])
+            self.assert_one_complains(run, "not positive definite")
 
 
 if __name__ == "__main__":
-    PROGRAM, STRETTO = (os.path.abspath(path) if path else "" for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

@@ -23,11 +23,12 @@ ALLOWED = {
     "schedule": ("base",),
     "fabric": ("base",),
     "core": ("base", "trace", "fabric"),
+    "program": ("base", "trace", "fabric", "core"),
     "collective": ("base", "trace", "fabric", "core", "schedule"),
     "eventual": ("base", "trace", "fabric", "core", "schedule", "collective"),
     "flow": ("base", "trace", "fabric", "core", "schedule", "collective", "eventual"),
     "graph": ("base", "trace", "fabric", "core", "schedule", "collective", "eventual"),
-    "cli": ("base", "trace", "fabric", "core", "schedule", "collective", "eventual", "flow", "graph"),
+    "cli": ("base", "trace", "fabric", "core", "program", "schedule", "collective", "eventual", "flow", "graph"),
 }
 
 # Folders on top of all modules. Each folder in them is a program, which includes modules (not cli) and itself.

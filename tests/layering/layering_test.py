@@ -33,6 +33,7 @@ class Includes(unittest.TestCase):
         self.assert_refused("src/stretto/base/a.cc", '"stretto/fabric/fabric.h"')
         self.assert_refused("src/stretto/fabric/local/a.h", '"stretto/core/event.h"')
         self.assert_refused("src/stretto/core/a.cc", '"stretto/collective/group.h"')
+        self.assert_refused("src/stretto/program/a.cc", '"stretto/collective/group.h"')
         self.assert_refused("src/stretto/collective/a_test.cc", '"stretto/cli/commands.h"')
 
     def test_across(self):
@@ -46,6 +47,7 @@ class Includes(unittest.TestCase):
         self.assert_accepted("src/stretto/collective/a.h", '"stretto/schedule/schedule.h"')
         self.assert_accepted("src/stretto/core/a.h", '"stretto/core/event.h"')
         self.assert_accepted("apps/stencil_1d/a.h", '"stretto/collective/group.h"')
+        self.assert_accepted("apps/stencil_1d/a.h", '"stretto/program/tally.h"')
         self.assert_accepted("apps/stencil_1d/a.h", '"stencil_1d/options.h"')
 
     def test_unknown_module(self):

@@ -1,33 +1,22 @@
 #!/usr/bin/env python3
 """The program statistics as its users meet it: command line, files, exit status, output.
 
-Called as: statistics_test.py STATISTICS STRETTO [unittest arguments].
+See program_case.py for how it is called.
 """
 
 import json
 import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 from pathlib import Path
 
-PROGRAM = STRETTO = ""
-REPOSITORY = Path(__file__).resolve().parents[2]
-VENV_PYTHON = REPOSITORY / ".venv" / "bin" / "python"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from program_case import NODE_COUNTS, REPOSITORY, VENV_PYTHON, InFolder, NeedsLauncher, NeedsPython, call, main
+
 COMPARE = REPOSITORY / "tools" / "compare_statistics_with_scipy.py"
-NODE_COUNTS = (1, 2, 3, 7, 16)
 METHODS = ("native", "aggregate")
 SMALL = "name,height,weight\nann,170,60\nbob,180,\ncid,175,75\ndan,190,80\neve,165,55\n"
-
-
-def call(command, folder, **settings):
-    announcing = ("STRETTO_", "PMI", "OMPI_", "SLURM_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(announcing)}
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=folder,
-                          env={**environment, **settings}, stdin=subprocess.DEVNULL)
 
 
 def measurements(rows, seed=1):
@@ -42,31 +31,12 @@ def measurements(rows, seed=1):
     return "\r\n".join(lines) + "\r\n"
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
-
-    def analyse(self, *arguments, fabric="local:2"):
-        return call([PROGRAM, *arguments], self.folder, STRETTO_FABRIC=fabric)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_bytes(text.encode())
-        return path
-
-    def result(self, run, code=0):
-        self.assertEqual(run.returncode, code, run)
-        return json.loads(run.stdout.splitlines()[-1])
-
-
 class Results(InFolder):
     def test_a_small_file(self):
         file = self.write("small.csv", SMALL)
         for method in METHODS:
-            found = self.result(self.analyse(file, "--method", method, "--json", "--bins", 2, "--threshold", 1,
-                                             fabric="local:3"))
+            found = self.result(self.run_nodes(file, "--method", method, "--json", "--bins", 2, "--threshold", 1,
+                                               fabric="local:3"))
             self.assertEqual([found["nodes"], found["rows"], found["complete_rows"]], [3, 5, 4])
             height, weight = found["columns"]
             self.assertEqual([height["name"], height["count"], height["mean"]], ["height", 5, 176])
@@ -77,10 +47,10 @@ class Results(InFolder):
 
     def test_all_node_counts_agree(self):
         file = self.write("m.csv", measurements(500))
-        base = self.result(self.analyse(file, "--json", fabric="local:1"))
+        base = self.result(self.run_nodes(file, "--json", fabric="local:1"))
         for method in METHODS:
             for fabric in [f"local:{nodes}" for nodes in NODE_COUNTS] + ["sim:5"]:
-                found = self.result(self.analyse(file, "--method", method, "--json", "--repeat", 1, fabric=fabric))
+                found = self.result(self.run_nodes(file, "--method", method, "--json", "--repeat", 1, fabric=fabric))
                 for was, now in zip(base["columns"], found["columns"], strict=True):
                     for key in ("name", "count", "missing", "minimum", "maximum", "histogram"):
                         self.assertEqual(was[key], now[key], (method, fabric))
@@ -91,8 +61,8 @@ class Results(InFolder):
                     self.assertEqual(was["skewness"] is None, now["skewness"] is None)
 
     def test_both_methods(self):
-        run = self.analyse(self.write("m.csv", measurements(100)), "--columns", "x,gaps", "--method", "both", "--json",
-                           "--repeat", 3, fabric="local:4")
+        run = self.run_nodes(self.write("m.csv", measurements(100)), "--columns", "x,gaps", "--method", "both",
+                             "--json", "--repeat", 3, fabric="local:4")
         found = self.result(run)
         self.assertEqual([each["method"] for each in found["methods"]], list(METHODS))
         self.assertEqual([each["samples"] for each in found["methods"]], [12, 12])
@@ -103,7 +73,7 @@ class Results(InFolder):
     def test_deviations_of_every_row(self):
         file = self.write("small.csv", SMALL)
         for nodes in NODE_COUNTS:
-            run = self.analyse(file, "--columns", "weight,height", "--deviations", "z.csv", fabric=f"local:{nodes}")
+            run = self.run_nodes(file, "--columns", "weight,height", "--deviations", "z.csv", fabric=f"local:{nodes}")
             self.assertEqual(run.returncode, 0, run)
             lines = (self.folder / "z.csv").read_text().splitlines()
             self.assertEqual(lines[0], "weight,height,mahalanobis")
@@ -113,17 +83,17 @@ class Results(InFolder):
 
     def test_a_header_or_none(self):
         file = self.write("numbers.csv", "1,2\n3,4")
-        self.assertEqual(self.result(self.analyse(file, "--json"))["rows"], 2)
-        found = self.result(self.analyse(file, "--json", "--header", "yes"))
+        self.assertEqual(self.result(self.run_nodes(file, "--json"))["rows"], 2)
+        found = self.result(self.run_nodes(file, "--json", "--header", "yes"))
         self.assertEqual([found["rows"], found["columns"][0]["name"]], [1, "1"])
 
     def test_help(self):
-        run = self.analyse("--help")
+        run = self.run_nodes("--help")
         self.assertEqual(run.returncode, 0)
         self.assertIn("Examples:", run.stdout)
 
     def test_output_for_people(self):
-        run = self.analyse(self.write("small.csv", SMALL), fabric="sim:4")
+        run = self.run_nodes(self.write("small.csv", SMALL), fabric="sim:4")
         self.assertEqual([run.returncode, run.stderr], [0, ""])
         for part in ("5 rows (4 complete), 4 nodes", "times are virtual", "height", "correlations", "native"):
             self.assertIn(part, run.stdout)
@@ -135,9 +105,8 @@ class Refusals(InFolder):
     def refused(self, *arguments, because, fabrics=("local:1", "local:3", "local:16", "sim:5")):
         for fabric in fabrics:
             for method in METHODS:
-                run = self.analyse(*arguments, "--method", method, "--json", fabric=fabric)
-                self.assertEqual(run.returncode, 1, run)
-                self.assertRegex(run.stderr, rf"\Astatistics: [^\n]*{because}[^\n]*\n\Z")
+                run = self.run_nodes(*arguments, "--method", method, "--json", fabric=fabric)
+                self.assert_refused(run, because)
                 self.assertEqual(run.stdout, "")
 
     def refused_file(self, text, because, *arguments):
@@ -173,31 +142,26 @@ class Refusals(InFolder):
 
     def test_bad_settings(self):
         self.write("small.csv", SMALL)
-        run = self.analyse("small.csv", fabric="loca:3")
+        run = self.run_nodes("small.csv", fabric="loca:3")
         self.assertEqual(run.returncode, 1, run)
         self.assertIn("STRETTO_FABRIC", run.stderr)
 
     def test_a_node_that_dies(self):
         self.write("small.csv", SMALL)
         for method in METHODS:
-            run = self.analyse("small.csv", "--method", method, fabric="sim:4,kill=2@20us")
+            run = self.run_nodes("small.csv", "--method", method, fabric="sim:4,kill=2@20us")
             self.assertEqual(run.returncode, 1, run)
             self.assertIn("peer_lost", run.stderr)
 
 
-class Scipy(InFolder):
+class Scipy(NeedsPython):
     """Against NumPy and SciPy."""
-
-    def setUp(self):
-        super().setUp()
-        if call([VENV_PYTHON, "-c", "import scipy"], self.folder).returncode != 0 if VENV_PYTHON.exists() else True:
-            self.skipTest("SciPy is not there: make setup installs it into .venv")
 
     def compare(self, file, *arguments, node_counts=NODE_COUNTS):
         for method in METHODS:
             for nodes in node_counts:
-                run = self.analyse(file, *arguments, "--json", "--method", method, "--deviations", "z.csv", "--repeat",
-                                   1, fabric=f"local:{nodes}")
+                run = self.run_nodes(file, *arguments, "--json", "--method", method, "--deviations", "z.csv",
+                                     "--repeat", 1, fabric=f"local:{nodes}")
                 self.assertEqual(run.returncode, 0, run)
                 self.write("found.json", run.stdout)
                 comparison = call([VENV_PYTHON, COMPARE, file, "found.json", "z.csv"], self.folder)
@@ -221,7 +185,7 @@ class Scipy(InFolder):
 
     def test_a_wrong_result_is_noticed(self):
         file = self.write("m.csv", measurements(60))
-        run = self.analyse(file, "--json", "--deviations", "z.csv")
+        run = self.run_nodes(file, "--json", "--deviations", "z.csv")
         scores = (self.folder / "z.csv").read_text()
         found = self.result(run)
         for key, value in (("kurtosis", 0.1), ("m3", 5.0), ("count", 59), ("maximum", 1e9)):
@@ -235,20 +199,10 @@ class Scipy(InFolder):
         self.assertEqual(call([VENV_PYTHON, COMPARE, file, "found.json", "z.csv"], self.folder).returncode, 1)
 
 
-class Processes(InFolder):
-    """As processes of one job, which stretto run starts."""
-
-    def setUp(self):
-        super().setUp()
-        if not STRETTO:
-            self.skipTest("the command stretto was not built")
-
-    def run_processes(self, count, *arguments):
-        return call([STRETTO, "run", "-n", count, PROGRAM, *arguments], self.folder)
-
+class Processes(NeedsLauncher):
     def test_agree_with_nodes_of_one_process(self):
         file = self.write("m.csv", measurements(200))
-        one = self.result(self.analyse(file, "--json", "--deviations", "one.csv", fabric="local:3"))
+        one = self.result(self.run_nodes(file, "--json", "--deviations", "one.csv", fabric="local:3"))
         for method in METHODS:
             many = self.result(self.run_processes(3, file, "--json", "--deviations", "many.csv", "--method", method,
                                                   "--repeat", 2))
@@ -265,12 +219,8 @@ class Processes(InFolder):
     def test_one_node_says_for_all_what_is_wrong(self):
         for method in METHODS:
             run = self.run_processes(3, self.write("bad.csv", "a,b\n1,2\n3,4\n5,x\n"), "--method", method)
-            self.assertEqual(run.returncode, 1, run)
-            complaints = [line for line in run.stderr.splitlines() if line.startswith("statistics:")]
-            self.assertEqual(len(complaints), 1, run)
-            self.assertIn("bad.csv:4", complaints[0])
+            self.assert_one_complains(run, "bad.csv:4")
 
 
 if __name__ == "__main__":
-    PROGRAM, STRETTO = (os.path.abspath(path) if path else "" for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

@@ -3,19 +3,18 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "fft3d/options.h"
 #include "fft3d/report.h"
 #include "fft3d/slabs.h"
+#include "stretto/program/mpi_rival.h"
 
 namespace {
 
 using namespace fft3d;
+using stretto::program::over_ranks;
 
 /// The blocks of one round on one side, as MPI_Alltoallv wants them. They live until the round is over.
 struct Blocks {
@@ -90,12 +89,6 @@ void transform(Slabs::Way& way, Buffers& buffers, Overlap overlap) {
   way.finish();
 }
 
-double reduce(double value, MPI_Op op) {
-  double result = 0;
-  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
-  return result;
-}
-
 Run run_once(Slabs& slabs, Buffers& buffers, const Options& options, Overlap overlap, int ranks) {
   Tally tally;
   for (std::size_t i = 0; i <= options.repeat; ++i) {
@@ -108,9 +101,8 @@ Run run_once(Slabs& slabs, Buffers& buffers, const Options& options, Overlap ove
   transform(slabs.backward(), buffers, overlap);
   Run run;
   run.overlap = overlap;
-  run.seconds = {reduce(tally.minimum, MPI_MIN), reduce(tally.maximum, MPI_MAX), reduce(tally.sum, MPI_SUM),
-                 tally.count * static_cast<std::uint64_t>(ranks)};
-  run.round_trip_error = reduce(slabs.round_trip_error(), MPI_MAX);
+  run.seconds = over_ranks(tally, ranks);
+  run.round_trip_error = over_ranks(slabs.round_trip_error(), MPI_MAX);
   return run;
 }
 
@@ -128,34 +120,9 @@ Outcome run(const Options& options, int rank, int ranks) {
   return outcome;
 }
 
-int run_rank(int argc, char** argv) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  try {
-    const auto parsed = parse_options(argc, argv, Program::mpi);
-    if (const auto* const help = std::get_if<Help>(&parsed)) {
-      if (rank == 0) std::fputs(help->text.c_str(), stdout);
-      return 0;
-    }
-    const auto& options = std::get<Options>(parsed);
-    const Outcome outcome = run(options, rank, ranks);
-    if (rank != 0) return 0;
-    std::fputs(describe(outcome, options).c_str(), stdout);
-    if (options.json) std::puts(to_json(outcome, options).c_str());
-    return outcome.correct() ? 0 : 2;
-  } catch (const std::exception& error) {
-    if (rank == 0) std::fprintf(stderr, "fft3d_mpi: %s\n", error.what());
-    return 1;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const int status = run_rank(argc, argv);
-  MPI_Finalize();
-  return status;
+  const auto parse = [](int count, char** words) { return parse_options(count, words, Program::mpi); };
+  return stretto::program::run_rival<Options>(argc, argv, "fft3d_mpi", parse, run);
 }

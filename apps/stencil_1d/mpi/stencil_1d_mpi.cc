@@ -4,19 +4,18 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "stencil_1d/options.h"
 #include "stencil_1d/problem.h"
 #include "stencil_1d/report.h"
+#include "stretto/program/mpi_rival.h"
 
 namespace {
 
 using namespace stencil_1d;
+using stretto::program::over_ranks;
 
 /// One rank's part of the grid.
 struct Part {
@@ -73,21 +72,6 @@ std::vector<double> iterate(Part& part, std::size_t iterations, Record& record) 
   return sums;
 }
 
-double reduce(double value, MPI_Op op) {
-  double result = 0;
-  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
-  return result;
-}
-
-Tally over_all_ranks(const Tally& mine, int ranks) {
-  Tally all;
-  all.minimum = reduce(mine.minimum, MPI_MIN);
-  all.maximum = reduce(mine.maximum, MPI_MAX);
-  all.sum = reduce(mine.sum, MPI_SUM);
-  all.count = mine.count * static_cast<std::uint64_t>(ranks);
-  return all;
-}
-
 bool same_everywhere(const std::vector<double>& values) {
   std::vector<double> least(values.size());
   std::vector<double> most(values.size());
@@ -107,43 +91,18 @@ Outcome run(const Options& options, int rank, int ranks) {
   Outcome outcome;
   outcome.nodes = part.grid.shards;
   outcome.method = "mpi";
-  outcome.iteration = over_all_ranks(record.iterations(options.skip), ranks);
-  outcome.collective = over_all_ranks(record.collectives(options.skip), ranks);
+  outcome.iteration = over_ranks(record.iterations(options.skip), ranks);
+  outcome.collective = over_ranks(record.collectives(options.skip), ranks);
   outcome.result = sums.back();
-  outcome.error = reduce(largest_error(part.grid, part.first, part.derivative, phase), MPI_MAX);
+  outcome.error = over_ranks(largest_error(part.grid, part.first, part.derivative, phase), MPI_MAX);
   outcome.nodes_agree = same_everywhere(sums);
   if (options.verify && rank == 0) outcome.agrees_with_serial = sums == serial_results(part.grid, options.iterations);
   return outcome;
 }
 
-int run_rank(int argc, char** argv) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  try {
-    const auto parsed = parse_options(argc, argv, Program::mpi);
-    if (const auto* const help = std::get_if<Help>(&parsed)) {
-      if (rank == 0) std::fputs(help->text.c_str(), stdout);
-      return 0;
-    }
-    const auto& options = std::get<Options>(parsed);
-    const Outcome outcome = run(options, rank, ranks);
-    if (rank != 0) return 0;
-    std::fputs(describe(outcome, options).c_str(), stdout);
-    if (options.json) std::puts(to_json(outcome, options).c_str());
-    return outcome.correct() ? 0 : 2;
-  } catch (const std::exception& error) {
-    if (rank == 0) std::fprintf(stderr, "stencil_1d_mpi: %s\n", error.what());
-    return 1;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const int status = run_rank(argc, argv);
-  MPI_Finalize();
-  return status;
+  const auto parse = [](int count, char** words) { return parse_options(count, words, Program::mpi); };
+  return stretto::program::run_rival<Options>(argc, argv, "stencil_1d_mpi", parse, run);
 }

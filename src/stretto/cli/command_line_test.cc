@@ -9,24 +9,13 @@
 
 #include "stretto/base/settings.h"
 #include "stretto/cli/machine_report.h"
+#include "stretto/cli/test_support.h"
 
 namespace stretto::cli {
 namespace {
 
-struct Outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "stretto");
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = run_command_line(static_cast<int>(arguments.size()), arguments.data());
-  return {
-      .status = status, .out = testing::internal::GetCapturedStdout(), .err = testing::internal::GetCapturedStderr()};
-}
+using test::Outcome;
+using test::run;
 
 TEST(CommandLine, ExplainsItself) {
   for (const char* command : {"--help", "--version"}) {

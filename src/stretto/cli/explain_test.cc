@@ -1,42 +1,21 @@
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "stretto/base/error.h"
-#include "stretto/cli/commands.h"
+#include "stretto/cli/test_support.h"
 #include "stretto/schedule/select.h"
 
 namespace stretto::cli {
 namespace {
 
-std::string output_of(const std::string& arguments) {
-  CLI::App app;
-  add_explain_command(app);
-  add_tune_command(app);
-  testing::internal::CaptureStdout();
-  try {
-    app.parse(arguments);
-  } catch (...) {
-    testing::internal::GetCapturedStdout();
-    throw;
-  }
-  return testing::internal::GetCapturedStdout();
-}
-
-void expect_error(const std::string& arguments, std::string_view part) {
-  try {
-    output_of(arguments);
-    FAIL() << "accepted: " << arguments;
-  } catch (const Error& error) {
-    EXPECT_NE(error.message().find(part), std::string::npos) << error.message();
-  }
-}
+using test::expect_error;
+using test::output_of;
 
 TEST(ExplainCommand, ShowsCandidatesInTheOrderOfTheirPrices) {
   const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 8 --bytes 1MiB --cores 8 --json"));
@@ -140,6 +119,14 @@ TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
   expect_error("tune --seconds 0.0002 --output " + path, "cannot be used");
   std::remove(path.c_str());
   expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write");
+}
+
+TEST(TuneCommand, DoesNotMeasureAReproducibleJob) {
+  const std::string path = testing::TempDir() + "stretto_tuning_reproducible.json";
+  ASSERT_EQ(setenv("STRETTO_REPRODUCIBLE", "1", 1), 0);
+  expect_error("tune --seconds 0.0002 --output " + path, "STRETTO_REPRODUCIBLE is 1");
+  ASSERT_EQ(unsetenv("STRETTO_REPRODUCIBLE"), 0);
+  EXPECT_FALSE(std::ifstream(path).good()) << "something was written";
 }
 
 }  // namespace

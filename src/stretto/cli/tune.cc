@@ -137,6 +137,11 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
 
 void run_tune(const TuneArguments& arguments) {
   RuntimeOptions options = RuntimeOptions::from_environment();
+  if (options.reproducible) {
+    throw Error(ErrorCode::bad_input,
+                "STRETTO_REPRODUCIBLE is 1: what costs are fitted to are the schedules of reductions that are not "
+                "reproducible; unset it to tune, and set it for the job that uses the costs");
+  }
   if (options.fabric == "local:1") options.fabric = "local:8";
   Runtime runtime(options);
   const bool is_alone = keeps_to_one_core(runtime);

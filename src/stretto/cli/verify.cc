@@ -83,12 +83,8 @@ std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const Verify
   const bool all = arguments.roots == "all";
   std::vector<Shape> shapes;
   for (Rank root = 0; root < (all && has_root(algorithm.operation()) ? size : 1); ++root) {
-    for (const auto& [commutative, reproducible] : {std::pair(true, false), {false, false}, {false, true}}) {
-      const Shape plain{.operation = algorithm.operation(),
-                        .size = size,
-                        .root = root,
-                        .commutative = commutative,
-                        .reproducible = reproducible};
+    const Shape any{.operation = algorithm.operation(), .size = size, .root = root};
+    for (const Shape& plain : with_operators(any)) {
       for (const Shape& uncut : with_roles(plain, all)) {
         shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
                                                   : with_blocks(uncut, arguments.blocks));

@@ -20,9 +20,8 @@ Group nodes_from(NodeId first, std::uint32_t count) {
   return Group(std::move(nodes));
 }
 
-class AuxiliariesTest : public testing::TestWithParam<test::FabricKind> {};
-INSTANTIATE_TEST_SUITE_P(Fabrics, AuxiliariesTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+class AuxiliariesTest : public test::OnEveryFabric {};
+INSTANTIATE_TEST_SUITE_P(Fabrics, AuxiliariesTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 Task<> check(Node& node, const Group& group, std::size_t count, const CollectiveOptions& options) {
   using Number = std::uint64_t;
@@ -38,7 +37,7 @@ Task<> check(Node& node, const Group& group, std::size_t count, const Collective
 TEST_P(AuxiliariesTest, HelpAndGetNothing) {
   for (const std::uint32_t participants : {1U, 3U, 5U, 6U, 9U}) {
     for (const std::uint32_t lent : {1U, 3U, 7U}) {
-      test::run_on(GetParam().of(participants + lent), [=](Node& node) -> Task<> {
+      run(participants + lent, [=](Node& node) -> Task<> {
         const Group group = nodes_from(0, participants);
         const Group idle = nodes_from(participants, lent);
         for (const std::size_t count : {1U, 3U, 2000U}) {

@@ -3,18 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "stretto/collective/test_support.h"
 
-// What the five operations compute, on every fabric that lives in one process.
+// What the operations compute, on every fabric that lives in one process.
 namespace stretto {
 namespace {
 
@@ -28,13 +23,9 @@ using test::reduced;
 using test::serial;
 using test::values;
 
-class CollectiveTest : public testing::TestWithParam<test::FabricKind> {
- protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
-};
+class CollectiveTest : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, CollectiveTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, CollectiveTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 template <class T>
 std::vector<T> gathered(const Group& group, std::size_t count, std::uint64_t salt) {
@@ -440,187 +431,6 @@ TEST_P(CollectiveTest, TheSegmentIsEmptyAfterwards) {
     // An operation's own memory goes when nothing of it is under way; a barrier later that is so, but for the barrier.
     EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
   });
-}
-
-template <class T>
-T small_value(std::uint64_t salt, NodeId node, std::size_t index) {
-  return static_cast<T>(contribution(salt, node, index) % 3);  // exact in every type, also as a product of eleven
-}
-
-template <class T, class Op>
-Task<> check_operator(Node& node, Op op) {
-  const Group all = Group::all(node);
-  constexpr std::size_t count = 9;
-  std::array<T, count> input;
-  std::array<T, count> output;
-  for (std::size_t i = 0; i < count; ++i) input[i] = small_value<T>(3, node.id(), i);
-  co_await allreduce(node, all, std::span<const T>(input), std::span<T>(output), op);
-  for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_EQ(output[i], serial(all, op, [&](NodeId member) { return small_value<T>(3, member, i); }));
-  }
-}
-
-template <class T>
-Task<> check_type(Node& node) {
-  co_await check_operator<T>(node, sum);
-  co_await check_operator<T>(node, product);
-  co_await check_operator<T>(node, minimum);
-  co_await check_operator<T>(node, maximum);
-  co_await check_operator<T>(node, logical_and);
-  co_await check_operator<T>(node, logical_or);
-}
-
-TEST_P(CollectiveTest, AllOperatorsOnAllArithmeticTypes) {
-  run(5, [](Node& node) -> Task<> {
-    co_await check_type<bool>(node);
-    co_await check_type<char>(node);
-    co_await check_type<signed char>(node);
-    co_await check_type<unsigned char>(node);
-    co_await check_type<wchar_t>(node);
-    co_await check_type<short>(node);
-    co_await check_type<unsigned short>(node);
-    co_await check_type<int>(node);
-    co_await check_type<unsigned>(node);
-    co_await check_type<long>(node);
-    co_await check_type<unsigned long>(node);
-    co_await check_type<long long>(node);
-    co_await check_type<unsigned long long>(node);
-    co_await check_type<float>(node);
-    co_await check_type<double>(node);
-    co_await check_type<long double>(node);
-  });
-}
-
-// Sums of doubles round; but all members must see the same rounding, and one close to the true sum.
-TEST_P(CollectiveTest, AllMembersGetTheSameBits) {
-  for (const std::uint32_t nodes : {2U, 3U, 7U, 12U}) {
-    for (const std::size_t count : {5U, 5000U}) {
-      std::vector<std::vector<double>> results(nodes);
-      run(nodes, [&](Node& node) -> Task<> {
-        std::vector<double> input(count);
-        for (std::size_t i = 0; i < count; ++i) {
-          Random random(contribution(1, node.id(), i));
-          input[i] = std::ldexp(random.unit() - 0.5, static_cast<int>(random.below(60)));
-        }
-        std::vector<double>& output = results[node.id()];
-        output.resize(count);
-        co_await allreduce(node, Group::all(node), input_of(input), std::span(output), sum);
-      });
-      for (std::uint32_t node = 1; node < nodes; ++node) {
-        EXPECT_EQ(std::memcmp(results[node].data(), results[0].data(), count * sizeof(double)), 0);
-      }
-    }
-  }
-}
-
-struct Extremes {
-  double least;
-  double greatest;
-  std::int32_t who_least;
-  std::int16_t pad[2];
-};
-struct Combine {
-  static constexpr bool commutative = true;
-  Extremes operator()(const Extremes& a, const Extremes& b) const {
-    const bool first = a.least < b.least || (a.least == b.least && a.who_least < b.who_least);
-    return {first ? a.least : b.least, std::max(a.greatest, b.greatest), first ? a.who_least : b.who_least, {}};
-  }
-};
-
-// An operator with a state: addition modulo something.
-struct AddModulo {
-  std::uint32_t modulus;
-  std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return (a + b) % modulus; }
-};
-
-TEST_P(CollectiveTest, UserOperatorsMayHaveStructsAndState) {
-  run(6, [](Node& node) -> Task<> {
-    const Group all = Group::all(node);
-    const auto mine = static_cast<double>((node.id() * 7 + 3) % 6);
-    const Extremes extremes =
-        co_await allreduce(node, all, Extremes{mine, mine, static_cast<std::int32_t>(node.id()), {}}, Combine());
-    EXPECT_EQ(extremes.least, 0);
-    EXPECT_EQ(extremes.greatest, 5);
-    EXPECT_EQ(extremes.who_least, 3);
-    const std::uint32_t total = co_await allreduce(node, all, node.id() + 95, AddModulo{100});
-    EXPECT_EQ(total, (6 * 95 + 15) % 100U);
-    const std::uint32_t offset = node.size() / 2;  // a lambda with a capture
-    const std::uint32_t greatest = co_await allreduce(
-        node, all, node.id(), [offset](std::uint32_t a, std::uint32_t b) { return std::max({a, b, offset}); });
-    EXPECT_EQ(greatest, 5U);
-  });
-}
-
-// Says whether any of its applications ran between messages, under the baton.
-template <bool says_elementary>
-struct WhereItRuns {
-  static constexpr bool commutative = true;
-  static constexpr bool elementary = says_elementary;
-  std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const noexcept {
-    return static_cast<std::uint8_t>(a | b | (fabric::Context::serving() ? 1 : 2));
-  }
-};
-struct OwnType {
-  std::uint8_t where;
-  friend OwnType operator+(OwnType a, OwnType b) { return {WhereItRuns<false>()(a.where, b.where)}; }
-};
-
-TEST_P(CollectiveTest, OnlyElementaryOperatorsRunWhereTheDataArrive) {
-  run(4, [](Node& node) -> Task<> {
-    const Group all = Group::all(node);
-    const std::uint8_t nowhere = 0;
-    EXPECT_EQ(co_await allreduce(node, all, nowhere, WhereItRuns<true>()), 1);
-    EXPECT_EQ(co_await allreduce(node, all, nowhere, WhereItRuns<false>()), 2);
-    const OwnType sum_of_own = co_await allreduce(node, all, OwnType{0}, sum);  // the user's `+` may wait
-    EXPECT_EQ(sum_of_own.where, 2);
-  });
-}
-
-TEST_P(CollectiveTest, AUserOperatorThatThrowsPoisonsEverywhere) {
-  run(4, [](Node& node) -> Task<> {
-    const Group all = Group::all(node);
-    const auto refuse = [](int, int) -> int { throw Error(ErrorCode::bad_input, "cannot combine these"); };
-    const std::string said = co_await test::outcome(allreduce(node, all, 1, refuse));
-    EXPECT_EQ(said, "bad_input: cannot combine these");
-    // The group goes on.
-    const int total = co_await allreduce(node, all, 1, sum);
-    EXPECT_EQ(total, 4);
-  });
-}
-
-TEST_P(CollectiveTest, ShardsAreCombinedInTheirOrder) {
-  for (const std::size_t count : {1U, 600U, 9000U}) {
-    run(3, [count](Node& node) -> Task<> {
-      const Group all = Group::all(node);
-      const std::size_t shards = node.id() + 1;  // nodes may have different numbers of them
-      std::vector<std::vector<Affine>> mine;
-      std::vector<std::span<const Affine>> inputs;
-      for (std::size_t shard = 0; shard < shards; ++shard) mine.push_back(values<Affine>(count, shard, node.id()));
-      for (const auto& shard : mine) inputs.emplace_back(shard);
-      std::vector<Affine> output(count);
-      co_await allreduce(node, all, std::span<const std::span<const Affine>>(inputs), std::span(output), Compose());
-      for (std::size_t i = 0; i < count; ++i) {
-        const Affine expected = serial(all, Compose(), [i](NodeId member) {
-          Affine own = test::affine(0, member, i);
-          for (std::uint64_t shard = 1; shard <= member; ++shard) own = Compose()(own, test::affine(shard, member, i));
-          return own;
-        });
-        if (!(output[i] == expected)) {
-          ADD_FAILURE() << "element " << i << " of " << count;
-          break;
-        }
-      }
-      // In place: the output is the first shard.
-      std::vector<std::uint64_t> first = values<std::uint64_t>(count, 5, node.id());
-      const std::vector<std::uint64_t> second = values<std::uint64_t>(count, 6, node.id());
-      const std::span<const std::uint64_t> both[] = {first, second};
-      co_await allreduce(node, all, std::span<const std::span<const std::uint64_t>>(both), std::span(first), sum);
-      const auto a = reduced<std::uint64_t>(all, count, 5, sum);
-      const auto b = reduced<std::uint64_t>(all, count, 6, sum);
-      EXPECT_EQ(first.front(), a.front() + b.front());
-      EXPECT_EQ(first.back(), a.back() + b.back());
-    });
-  }
 }
 
 // Several at once over overlapping groups, under different keys, started in a different order on each node.

@@ -30,13 +30,9 @@ using test::values;
 constexpr Together all_kinds[] = {Together::as_given, Together::balanced, Together::fused,
                                   Together::balanced_and_fused};
 
-class ConcurrentTest : public testing::TestWithParam<test::FabricKind> {
- protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
-};
+class ConcurrentTest : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, ConcurrentTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, ConcurrentTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 Group participants_of(const ReduceGroups& groups) { return test::first_ranks(groups.members(), groups.participants()); }
 

@@ -19,13 +19,9 @@ using test::refusal;
 
 using test::outcome;
 
-class DeferredTest : public testing::TestWithParam<test::FabricKind> {
- protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
-};
+class DeferredTest : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, DeferredTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, DeferredTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(

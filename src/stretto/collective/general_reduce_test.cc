@@ -18,13 +18,9 @@ using test::outcome;
 using test::reduced;
 using test::values;
 
-class GeneralReduceTest : public testing::TestWithParam<test::FabricKind> {
- protected:
-  void run(std::uint32_t nodes, const Runtime::Main& main) { test::run_on(GetParam().of(nodes), main); }
-};
+class GeneralReduceTest : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, GeneralReduceTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, GeneralReduceTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 // The participants, in the order in which their inputs are combined.
 Group participants_of(const ReduceGroups& groups) { return test::first_ranks(groups.members(), groups.participants()); }

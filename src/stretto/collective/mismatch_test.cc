@@ -51,14 +51,13 @@ const Disagreement disagreements[] = {
      }},
 };
 
-class MismatchTest : public testing::TestWithParam<test::FabricKind> {};
-INSTANTIATE_TEST_SUITE_P(Fabrics, MismatchTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+class MismatchTest : public test::OnEveryFabric {};
+INSTANTIATE_TEST_SUITE_P(Fabrics, MismatchTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 TEST_P(MismatchTest, EveryMemberHearsWhoDisagrees) {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U}) {
     for (const Disagreement& disagreement : disagreements) {
-      test::run_on(GetParam().of(nodes), [&](Node& node) -> Task<> {
+      run(nodes, [&](Node& node) -> Task<> {
         const Group all = Group::all(node);
         std::vector<int> data(5000, 1);
         const Event done =
@@ -154,24 +153,24 @@ const StartOne starts[] = {
 TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
   for (const std::uint64_t seed : test::seeds(120)) {
     const auto nodes = static_cast<std::uint32_t>(2 + seed % 3);
-    EXPECT_NO_THROW(test::run_on(GetParam().of(nodes),
-                                 [seed](Node& node) -> Task<> {
-                                   const Group all = Group::all(node);
-                                   Random random(seed);  // the same on every node
-                                   for (int i = 0; i < 10; ++i) {
-                                     const std::size_t usual = random.below(2 * std::size(starts));
-                                     const std::size_t odd = random.below(2 * std::size(starts));
-                                     const auto who = static_cast<NodeId>(random.below(all.size()));
-                                     const std::size_t mine = node.id() == who ? odd : usual;
-                                     Buffers buffers(all.size(), mine % 2 == 0 ? 3 : 5000);
-                                     const std::string said = co_await outcome(starts[mine / 2](node, all, buffers));
-                                     // Who only gives, such as a broadcast's root, may be through before it could
-                                     // know.
-                                     EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))
-                                         << "seed " << seed << ": " << usual << " but " << odd << " at node " << who
-                                         << ": " << said;
-                                   }
-                                 }))
+    EXPECT_NO_THROW(run(nodes,
+                        [seed](Node& node) -> Task<> {
+                          const Group all = Group::all(node);
+                          Random random(seed);  // the same on every node
+                          for (int i = 0; i < 10; ++i) {
+                            const std::size_t usual = random.below(2 * std::size(starts));
+                            const std::size_t odd = random.below(2 * std::size(starts));
+                            const auto who = static_cast<NodeId>(random.below(all.size()));
+                            const std::size_t mine = node.id() == who ? odd : usual;
+                            Buffers buffers(all.size(), mine % 2 == 0 ? 3 : 5000);
+                            const std::string said = co_await outcome(starts[mine / 2](node, all, buffers));
+                            // Who only gives, such as a broadcast's root, may be through before it could
+                            // know.
+                            EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))
+                                << "seed " << seed << ": " << usual << " but " << odd << " at node " << who << ": "
+                                << said;
+                          }
+                        }))
         << "seed " << seed;
   }
 }
@@ -185,7 +184,7 @@ const UnevenSizes uneven_sizes[] = {{5, 4}, {0, 4}, {4, 0}, {3000, 3001}, {3000,
 
 TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBoth) {
   for (const UnevenSizes& sizes : uneven_sizes) {
-    test::run_on(GetParam().of(3), [&sizes](Node& node) -> Task<> {
+    run(3, [&sizes](Node& node) -> Task<> {
       const Group all = Group::all(node);
       std::vector<std::size_t> gives(3, 7);
       std::vector<std::size_t> gets(3, 7);

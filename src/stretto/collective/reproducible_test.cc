@@ -195,20 +195,19 @@ Task<> run_all(Node& node, Group group, std::size_t count) {
   }
 }
 
-class ReproducibleTest : public testing::TestWithParam<test::FabricKind> {
+class ReproducibleTest : public test::OnEveryFabric {
  protected:
   template <class Kind>
   void run_sizes(std::initializer_list<std::size_t> counts, std::initializer_list<std::uint32_t> sizes) {
     for (const std::uint32_t nodes : sizes) {
-      test::run_on(GetParam().of(nodes), [&](Node& node) -> Task<> {
+      run(nodes, [&](Node& node) -> Task<> {
         for (const std::size_t count : counts) co_await run_all<Kind>(node, Group::all(node), count);
       });
     }
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, ReproducibleTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, ReproducibleTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 // Eager, and too large for that; cut where pieces of 64 KiB end.
 TEST_P(ReproducibleTest, DoublesHaveTheBitsOfTheTree) { run_sizes<Doubles>({1, 5, 700, 9001}, {1, 2, 3, 5, 8}); }

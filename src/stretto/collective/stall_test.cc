@@ -25,13 +25,12 @@ std::vector<std::string> first_told(Node& node, Which which) {
   }
 }
 
-class StallTest : public testing::TestWithParam<test::FabricKind> {};
+class StallTest : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, StallTest, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, StallTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 TEST_P(StallTest, WhoIsMissingIsToldOnceAfterAWholePeriod) {
-  test::run_on(GetParam().of(3), [](Node& node) -> Task<> {
+  run(3, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
     const Group pair({0, 2});
     if (node.id() == 1) {
@@ -59,7 +58,7 @@ TEST_P(StallTest, WhoIsMissingIsToldOnceAfterAWholePeriod) {
 }
 
 TEST_P(StallTest, LargeMessagesToo) {
-  test::run_on(GetParam().of(2), [](Node& node) -> Task<> {
+  run(2, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
     std::vector<double> values(100'000, 1.0);
     if (node.id() == 1) {

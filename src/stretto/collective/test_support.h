@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct FabricKind {
   const char* after;
 
   std::string of(std::uint32_t nodes) const { return before + std::to_string(nodes) + after; }
+  friend void PrintTo(const FabricKind& kind, std::ostream* out) { *out << kind.name; }
 };
 
 inline const FabricKind fabric_kinds[] = {
@@ -33,6 +35,13 @@ inline const FabricKind fabric_kinds[] = {
     {"sim", "sim:", ""},
     {"sim_disordered", "sim:", ",seed=3,jitter=3us,reorder=0.3,delay=40us,delay_probability=0.05"},
 };
+
+/// Tests on each of them.
+class OnEveryFabric : public testing::TestWithParam<FabricKind> {
+ protected:
+  static void run(std::uint32_t nodes, const Runtime::Main& main) { run_on(GetParam().of(nodes), main); }
+};
+inline std::string name_of_kind(const testing::TestParamInfo<FabricKind>& kind) { return kind.param.name; }
 
 /// What each node contributes as element `index`, different for each `salt`.
 inline std::uint64_t contribution(std::uint64_t salt, NodeId node, std::uint64_t index) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <set>
 
 #include "stretto/base/error.h"
@@ -46,6 +47,8 @@ TEST(Network, NumbersAreReadWithTheirUnits) {
 struct BadNetwork {
   const char* text;
   const char* part;  ///< of the message
+
+  friend void PrintTo(const BadNetwork& bad, std::ostream* out) { *out << '"' << bad.text << '"'; }
 };
 
 class BadNetworks : public testing::TestWithParam<BadNetwork> {};

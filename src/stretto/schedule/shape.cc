@@ -1,6 +1,15 @@
 #include "stretto/schedule/shape.h"
 
 namespace stretto::schedule {
+
+std::array<Shape, 3> with_operators(const Shape& plain) noexcept {
+  std::array<Shape, 3> shapes{plain, plain, plain};
+  for (Shape& shape : shapes) shape.commutative = shape.reproducible = false;
+  shapes[0].commutative = true;
+  shapes[2].reproducible = true;
+  return shapes;
+}
+
 bool has_root(Operation operation) noexcept {
   return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
          operation == Operation::scatter;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -50,6 +51,10 @@ struct Shape {
 
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
+
+/// The shape with each kind of operator: its terms may change places; they may not; they are combined in the canonical
+/// tree.
+std::array<Shape, 3> with_operators(const Shape& plain) noexcept;
 
 /// One line for people: "allreduce of 6 ranks", "reduce of 6 ranks to rank 2, in rank order".
 std::string describe(const Shape& shape);

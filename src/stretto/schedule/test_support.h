@@ -43,12 +43,7 @@ inline std::vector<Shape> with_roles(const Shape& shape) {
 inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots, std::uint32_t segments = 3) {
   std::vector<Shape> shapes;
   for (Rank root = 0; root < std::min(roots, size); ++root) {
-    for (const auto& [commutative, reproducible] : {std::pair(true, false), {false, false}, {false, true}}) {
-      const Shape plain{.operation = algorithm.operation(),
-                        .size = size,
-                        .root = root,
-                        .commutative = commutative,
-                        .reproducible = reproducible};
+    for (const Shape& plain : with_operators({.operation = algorithm.operation(), .size = size, .root = root})) {
       for (const Shape& uncut : with_roles(plain)) {
         for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
           const Shape shape = algorithm.with_segments(uncut, n);

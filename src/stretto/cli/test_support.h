@@ -1,0 +1,59 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/cli/command_line.h"
+
+// What the tests of commands share.
+
+namespace stretto::cli::test {
+
+struct Outcome {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+/// As `stretto ARGUMENTS...`.
+inline Outcome run(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "stretto");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  return {
+      .status = status, .out = testing::internal::GetCapturedStdout(), .err = testing::internal::GetCapturedStderr()};
+}
+
+/// The arguments are words between spaces.
+inline Outcome run_line(const std::string& arguments) {
+  std::istringstream stream(arguments);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<const char*> texts;
+  for (const std::string& word : words) texts.push_back(word.c_str());
+  return run(texts);
+}
+
+/// What the command prints, which ends well.
+inline std::string output_of(const std::string& arguments) {
+  const Outcome outcome = run_line(arguments);
+  EXPECT_EQ(outcome.status, 0) << arguments << ": " << outcome.err;
+  return outcome.out;
+}
+
+/// The command fails with one line that has `part` in it.
+inline void expect_error(const std::string& arguments, std::string_view part) {
+  const Outcome outcome = run_line(arguments);
+  EXPECT_EQ(outcome.status, 1) << arguments;
+  EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
+  EXPECT_EQ(outcome.err.find("internal error"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
+}
+
+}  // namespace stretto::cli::test

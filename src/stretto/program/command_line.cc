@@ -1,0 +1,33 @@
+#include "stretto/program/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace stretto::program {
+
+void refuse(std::string_view message) {
+  throw Error(ErrorCode::invalid_argument, std::string(message) + " (--help explains the options)");
+}
+
+std::optional<Help> parse(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return Help{app.help()};
+  } catch (const CLI::ParseError& problem) {
+    refuse(problem.what());
+  }
+}
+
+CLI::Validator whole_doubles() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::size_t bytes = 0;
+        const bool is_number = !text.starts_with('-') && CLI::detail::lexical_cast(text, bytes);  // which takes -8, too
+        const bool good = is_number && bytes > 0 && bytes % sizeof(double) == 0;
+        return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
+      },
+      "BYTES");
+}
+
+}  // namespace stretto::program
