@@ -189,12 +189,12 @@ Task<> fail_and_free(Node& node, std::uint64_t seed, Seen& seen) {
   buried.look();
 }
 
-class AfterFailure : public testing::TestWithParam<test::FabricKind> {};
+class AfterFailure : public test::OnEveryFabric {};
 
 TEST_P(AfterFailure, BuffersMayBeFreedAtOnceSeeds) {
   for (const std::uint64_t seed : test::seeds(5)) {
     Seen seen;
-    test::run_on(GetParam().of(3), [&](Node& node) -> Task<> { co_await fail_and_free(node, seed, seen); });
+    run(3, [&](Node& node) -> Task<> { co_await fail_and_free(node, seed, seen); });
     EXPECT_FALSE(seen.read_late) << "seed " << seed << ": read after its event";
     EXPECT_GT(seen.failures, 0) << "seed " << seed;
   }
@@ -260,8 +260,7 @@ TEST_P(AfterFailure, WhoIsCancelledMayUnwindSeeds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, AfterFailure, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, AfterFailure, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 }  // namespace
 }  // namespace stretto

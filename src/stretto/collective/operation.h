@@ -120,6 +120,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     std::uint64_t pieces;  // that have been put into it, or, while we don't know, that we have asked for
   };
   struct CombineTask;
+  struct OperatorTask;
   struct PutDone;
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
@@ -149,6 +150,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::size_t combinable_bytes(const Combine& combine);
   void do_piece_of_combine();
   void hand_to_task(std::size_t index);
+  void task_over(std::uint32_t step, const Cause& failure);
   void combined(std::uint32_t step);
 
   // Messages (operation_messages.cc).

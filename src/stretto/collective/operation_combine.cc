@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "stretto/base/arena.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -34,21 +35,46 @@ struct CollectiveOperation::CombineTask : Runnable, fabric::Item {
   static void done(Item* item) noexcept {
     const std::unique_ptr<CombineTask> task(static_cast<CombineTask*>(item));
     CollectiveOperation& operation = task->operation;
-    const Entry entry(operation);
-    --operation.under_way_;
-    operation.combining_in_task_ = false;
-    if (operation.stage_ == Stage::failed) {
-      operation.finish_if_untouched();
-    } else if (task->failure != nullptr) {
-      operation.fail(task->failure, Tell::everybody);
-    } else {
-      operation.combined(task->combine.step);
-      operation.run();
-    }
+    operation.task_over(task->combine.step, task->failure);
   }
 
   CollectiveOperation& operation;
   Combine combine;
+  Cause failure;
+};
+
+// An operator that is a task itself.
+struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
+  OperatorTask(CollectiveOperation& owner, std::uint32_t combined_step) noexcept
+      : Waiter(&OperatorTask::over), Item(&OperatorTask::done), operation(owner), step(combined_step) {}
+
+  /// Throws what begins no task.
+  static void begin(CollectiveOperation& operation, const Combine& what) {
+    const Reduction& reduction = operation.call_.reduction;
+    Node& node = operation.service_.node();
+    const Event completion = reduction.spawn(node, reduction.op.get(), what.out.data(), what.left, what.right,
+                                             what.out.size() / operation.call_.element_bytes);
+    auto* const task = arena::make<OperatorTask>(operation, what.step);
+    if (node.events().subscribe(completion, task, &task->failure) != EventState::untriggered) over(task, task->failure);
+  }
+
+  static void over(Waiter* waiter, const Cause& cause) noexcept {
+    auto* const task = static_cast<OperatorTask*>(waiter);
+    task->failure = cause;
+    task->operation.service_.endpoint().context().post(task);
+  }
+
+  static void done(Item* item) noexcept {
+    auto* const task = static_cast<OperatorTask*>(item);
+    CollectiveOperation& operation = task->operation;
+    const std::uint32_t step = task->step;
+    const Cause failure = std::move(task->failure);
+    arena::destroy(task);
+    operation.task_over(step, failure);
+  }
+
+  CollectiveOperation& operation;
+  std::uint32_t step;
   Cause failure;
 };
 
@@ -127,11 +153,33 @@ void CollectiveOperation::do_piece_of_combine() {
 }
 
 void CollectiveOperation::hand_to_task(std::size_t index) {
-  auto* const task = new CombineTask(*this, combines_[index]);
+  const Combine what = combines_[index];
   combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
   combining_in_task_ = true;
   ++under_way_;
-  service_.node().service_processor().post(task);
+  if (call_.reduction.spawn == nullptr) {
+    service_.node().service_processor().post(new CombineTask(*this, what));
+    return;
+  }
+  try {
+    OperatorTask::begin(*this, what);
+  } catch (const Error&) {
+    task_over(what.step, cause_of_current_exception("a reduction operator"));
+  }
+}
+
+void CollectiveOperation::task_over(std::uint32_t step, const Cause& failure) {
+  const Entry entry(*this);
+  --under_way_;
+  combining_in_task_ = false;
+  if (stage_ == Stage::failed) {
+    finish_if_untouched();
+  } else if (failure != nullptr) {
+    fail(failure, Tell::everybody);
+  } else {
+    combined(step);
+    run();
+  }
 }
 
 // REQUIRES: `step` (none: a shard) has been combined.

@@ -173,6 +173,76 @@ TEST_P(OperatorsTest, AUserOperatorThatThrowsPoisonsEverywhere) {
   });
 }
 
+// Operators that are tasks: a function, and a coroutine that has the halves of its vectors combined by others.
+struct ComposeAll {
+  void operator()(Node& /*node*/, std::span<Affine> out, std::span<const Affine> left,
+                  std::span<const Affine> right) const {
+    EXPECT_FALSE(fabric::Context::serving());
+    std::transform(left.begin(), left.end(), right.begin(), out.begin(), Compose());
+  }
+};
+struct ComposeByHalves {
+  Task<> operator()(Node& node, std::span<Affine> out, std::span<const Affine> left,
+                    std::span<const Affine> right) const {
+    const std::size_t half = out.size() / 2;
+    const auto compose = [=](Node& here, std::size_t first, std::size_t count) {
+      ComposeAll()(here, out.subspan(first, count), left.subspan(first, count), right.subspan(first, count));
+    };
+    const Event other = node.spawn([=](Node& here) { compose(here, half, out.size() - half); });
+    compose(node, 0, half);
+    co_await other;
+  }
+};
+
+template <class Op>
+Task<> check_task_operator(Node& node, std::size_t count) {
+  const Group all = Group::all(node);
+  const std::vector<Affine> mine = values<Affine>(count, 4, node.id());
+  const std::vector<Affine> expected = reduced<Affine>(all, count, 4, Compose());
+  std::vector<Affine> output(count);
+  co_await allreduce(node, all, input_of(mine), std::span(output), Op());
+  EXPECT_EQ(output, expected) << count;
+  std::vector<Affine> in_place = mine;
+  co_await allreduce(node, all, input_of(in_place), std::span(in_place), Op(), CollectiveOptions().reproducible());
+  EXPECT_EQ(in_place, expected) << count;
+  std::vector<Affine> at_root(count);
+  const Rank root = all.size() - 1;
+  co_await reduce(node, all, input_of(mine), std::span(at_root), Op(), root);
+  EXPECT_TRUE(node.id() != root || at_root == expected) << count;
+  co_await scan(node, all, input_of(mine), std::span(output), Op());
+  EXPECT_EQ(output, reduced<Affine>(test::first_ranks(all, node.id() + 1), count, 4, Compose())) << count;
+}
+
+TEST_P(OperatorsTest, AnOperatorMayBeATask) {
+  for (const std::uint32_t nodes : {1U, 2U, 5U}) {
+    run(nodes, [](Node& node) -> Task<> {
+      for (const std::size_t count : {0U, 1U, 7U, 3000U}) {
+        co_await check_task_operator<ComposeAll>(node, count);
+        co_await check_task_operator<ComposeByHalves>(node, count);
+      }
+      const Affine alone = co_await allreduce(node, Group::all(node), test::affine(1, node.id(), 0), ComposeByHalves());
+      const auto expected = serial(Group::all(node), Compose(), [](NodeId id) { return test::affine(1, id, 0); });
+      EXPECT_EQ(alone, expected);
+    });
+  }
+}
+
+TEST_P(OperatorsTest, ATaskThatThrowsPoisonsEverywhere) {
+  struct Refuse {
+    Task<> operator()(Node& node, std::span<int>, std::span<const int>, std::span<const int>) const {
+      co_await node.spawn([] {});
+      throw Error(ErrorCode::bad_input, "this task cannot combine these");
+    }
+  };
+  run(4, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const std::string said = co_await test::outcome(allreduce(node, all, 1, Refuse()));
+    EXPECT_EQ(said, "bad_input: this task cannot combine these");
+    const int total = co_await allreduce(node, all, 1, sum);
+    EXPECT_EQ(total, 4);
+  });
+}
+
 TEST_P(OperatorsTest, ShardsAreCombinedInTheirOrder) {
   for (const std::size_t count : {1U, 600U, 9000U}) {
     run(3, [count](Node& node) -> Task<> {

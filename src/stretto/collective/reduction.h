@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
 #include "stretto/base/hash.h"
+#include "stretto/core/node.h"
+#include "stretto/core/spawn_options.h"
+#include "stretto/core/task.h"
 #include "stretto/schedule/schedule.h"
 
 namespace stretto {
@@ -67,14 +71,27 @@ inline constexpr LogicalOr logical_or;
 template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_const_v<T>;
 
+/// An operator that is a task of the user's own (the recommendation of the Legion paper, section IV-A):
+///
+///     void op(Node& node, std::span<T> out, std::span<const T> left, std::span<const T> right)
+///
+/// or a coroutine that returns Task<>. It sets out[i] to left[i] (+) right[i]; all are of one size, and `out` may be
+/// `left` or `right`. It runs on the processors of its node, ahead of other tasks, and may spawn tasks and wait for
+/// them, but not for what the caller of the collective has yet to do. An exception poisons the collective everywhere.
+template <class Op, class T>
+concept TaskOperator = Element<T> && requires(const Op& op, Node& node, std::span<T> out, std::span<const T> in) {
+  requires std::is_void_v<decltype(op(node, out, in, in))> || std::is_same_v<decltype(op(node, out, in, in)), Task<>>;
+};
+
 /// An associative operator on T. It is taken to depend on the order of its terms, which are then combined in rank
 /// order, unless its type says `static constexpr bool commutative = true`.
 ///
 /// An operator of the user's runs as a task of its own, since it may take long, wait or throw. One that never does may
 /// say `static constexpr bool elementary = true`, and be noexcept: it then runs where the data arrive, between
-/// messages, which saves a hand-over to another thread each time (some microseconds).
+/// messages, which saves a hand-over to another thread each time (some microseconds). Or it is a TaskOperator.
 template <class Op, class T>
-concept ReductionOperator = Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>;
+concept ReductionOperator =
+    (Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>) || TaskOperator<Op, T>;
 
 namespace detail {
 
@@ -105,7 +122,9 @@ constexpr bool is_number<std::complex<T>> = std::is_arithmetic_v<T>;
 /// Whether all that the operator runs on T is known to be short: not so of what a user's type calls `+`.
 template <class Op, class T>
 constexpr bool is_elementary() {
-  if constexpr (requires { Op::elementary; }) {
+  if constexpr (TaskOperator<Op, T>) {
+    return false;
+  } else if constexpr (requires { Op::elementary; }) {
     static_assert(!Op::elementary || std::is_nothrow_invocable_r_v<T, const Op&, const T&, const T&>,
                   "an operator that calls itself elementary has to be noexcept");
     return Op::elementary;
@@ -121,10 +140,15 @@ struct Reduction {
   /// out[i] = left[i] (+) right[i] for `count` aligned elements; `out` may be `left` or `right`.
   using Combine = void (*)(const void* op, void* out, const void* left, const void* right, std::size_t count);
 
+  /// The same by a task, of which it returns the completion. Throws Error(out_of_resources).
+  using Spawn = Event (*)(Node& node, const void* op, void* out, const void* left, const void* right,
+                          std::size_t count);
+
   Combine combine = nullptr;
+  Spawn spawn = nullptr;           ///< of a TaskOperator, instead of `combine`
   std::shared_ptr<const void> op;  ///< null where the operator has no state
   bool commutative = true;
-  bool as_task = false;      ///< user code that may wait: never under a baton
+  bool as_task = false;      ///< user code that may wait, or a TaskOperator: never under a baton
   std::uint64_t digest = 0;  ///< of operator and type, the same on all nodes
 };
 
@@ -142,13 +166,26 @@ void combine_all(const Op& op, void* out, const void* left, const void* right, s
   for (std::size_t i = 0; i < count; ++i) to[i] = op(a[i], b[i]);
 }
 
+inline constexpr int priority_of_collectives = 100;
+
+template <class T, class Op>
+Event spawn_operator(Node& node, const void* op, void* out, const void* left, const void* right, std::size_t count) {
+  const auto combine = [&op = *static_cast<const Op*>(op), to = std::span(static_cast<T*>(out), count),
+                        a = std::span(static_cast<const T*>(left), count),
+                        b = std::span(static_cast<const T*>(right), count)](Node& here) { return op(here, to, a, b); };
+  return node.spawn(combine, SpawnOptions().priority(priority_of_collectives));
+}
+
 }  // namespace detail
 
 template <class T, class Op>
   requires ReductionOperator<Op, T>
 Reduction make_reduction(const Op& op) {
   Reduction reduction;
-  if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
+  if constexpr (TaskOperator<Op, T>) {
+    reduction.op = std::make_shared<const Op>(op);
+    reduction.spawn = &detail::spawn_operator<T, Op>;
+  } else if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
     reduction.combine = [](const void*, void* out, const void* left, const void* right, std::size_t count) {
       detail::combine_all<T>(Op{}, out, left, right, count);
     };

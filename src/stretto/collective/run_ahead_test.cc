@@ -19,10 +19,9 @@ constexpr std::size_t payload = 4096;  // the largest that is sent unasked
 constexpr int in_window = static_cast<int>(EagerWindow::bytes / EagerWindow::cost_of(payload));
 constexpr std::size_t words = payload / sizeof(std::uint64_t);
 
-class RunAhead : public testing::TestWithParam<test::FabricKind> {};
+class RunAhead : public test::OnEveryFabric {};
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, RunAhead, testing::ValuesIn(test::fabric_kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Fabrics, RunAhead, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
 TEST(RunAheadOnSim, WhoOnlyGivesWaitsWhenTheWindowIsFull) {
   constexpr double begins = 1e-3;
@@ -70,7 +69,7 @@ Task<> in_different_orders(Node& node, std::string* said) {
 
 TEST_P(RunAhead, AFullWindowBlocksNobody) {
   std::vector<std::string> said(3);
-  test::run_on(GetParam().of(3), [&](Node& node) -> Task<> { return in_different_orders(node, &said[node.id()]); });
+  run(3, [&](Node& node) -> Task<> { return in_different_orders(node, &said[node.id()]); });
   EXPECT_EQ(said, std::vector<std::string>(3));
 }
 
