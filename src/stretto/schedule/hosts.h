@@ -50,7 +50,10 @@ class Hosts {
   /// The hosts of the first so many ranks. REQUIRES: 0 < count <= ranks().
   Hosts first(Rank count) const;
 
-  friend bool operator==(const Hosts& a, const Hosts& b) noexcept { return (a <=> b) == std::strong_ordering::equal; }
+  /// By what is in the lists.
+  friend bool operator==(const Hosts& a, const Hosts& b) noexcept {
+    return a.list_ == b.list_ || (a <=> b) == std::strong_ordering::equal;
+  }
   friend std::strong_ordering operator<=>(const Hosts& a, const Hosts& b) noexcept;
 
  private:
