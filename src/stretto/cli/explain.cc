@@ -14,6 +14,7 @@
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/fit.h"
+#include "stretto/cli/shape_arguments.h"
 #include "stretto/cli/trial.h"
 #include "stretto/core/runtime.h"
 
@@ -30,6 +31,7 @@ constexpr schedule::Rank most_nodes = schedule::Rank{1} << 20U;
 struct ExplainArguments {
   std::string operation;
   std::string nodes;
+  std::string hosts;
   std::string bytes = "8";
   std::string link;
   std::string cores;
@@ -91,8 +93,9 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
   return request;
 }
 
-std::string describe(const schedule::Placement& placement) {
+std::string describe(const schedule::Shape& shape, const schedule::Placement& placement) {
   std::string text = "link " + std::string(name_of(placement.link));
+  if (shape.hosts.are_known()) text += " between hosts, " + std::string(name_of(placement.inside)) + " inside them";
   if (placement.ranks_of_host > placement.cores_of_host) {
     text += ", " + std::to_string(placement.ranks_of_host) + " ranks take turns on " +
             std::to_string(placement.cores_of_host) + (placement.cores_of_host == 1 ? " core" : " cores");
@@ -105,7 +108,7 @@ void print_text(const Explanation& found) {
   const bool has_data = request.shape.operation != Operation::barrier;
   std::cout << describe(request.shape) << (has_data ? ", " + format_bytes(request.bytes) : "")
             << (has_data && !cuts_vector(request.shape.operation) ? " a block" : "") << "; "
-            << describe(request.placement) << "; costs: " << found.costs << '\n';
+            << describe(request.shape, request.placement) << "; costs: " << found.costs << '\n';
   const auto row = [](const std::string& name, const std::string& segments, const std::string& predicted,
                       const std::string& measured) {
     std::cout << std::left << std::setw(36) << name << std::right << std::setw(9) << segments << std::setw(13)
@@ -136,6 +139,7 @@ void print_json(const Explanation& found) {
                                 {"nodes", request.shape.size},
                                 {"bytes", request.bytes},
                                 {"reproducible", request.shape.reproducible},
+                                {"hosts", request.shape.hosts.are_known() ? request.shape.hosts.count() : 0},
                                 {"link", name_of(request.placement.link)},
                                 {"ranks_of_host", request.placement.ranks_of_host},
                                 {"cores_of_host", request.placement.cores_of_host},
@@ -162,11 +166,23 @@ void print(const ExplainArguments& arguments, const Explanation& found) {
   (arguments.as_json ? print_json : print_text)(found);
 }
 
-schedule::Placement placement_of_arguments(const ExplainArguments& arguments, schedule::Rank nodes) {
-  const Link link = schedule::parse_link(arguments.link.empty() ? "local" : arguments.link, "--link");
+/// Says also on which hosts the nodes are, if several are asked for.
+void place(const ExplainArguments& arguments, schedule::Rank nodes, Request& request) {
   const std::string cores = arguments.cores.empty() ? std::to_string(usable_cores()) : arguments.cores;
-  return {link, link == Link::wire ? 1 : nodes,
-          static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes))};
+  request.placement.cores_of_host = static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes));
+  request.placement.link = schedule::parse_link(!arguments.link.empty()   ? arguments.link
+                                                : arguments.hosts.empty() ? "local"
+                                                                          : "wire",
+                                                "--link");
+  if (arguments.hosts.empty()) {
+    request.placement.ranks_of_host = request.placement.link == Link::wire ? 1 : nodes;
+    return;
+  }
+  if (request.placement.link != Link::wire) {
+    throw Error(ErrorCode::bad_input, "--link " + arguments.link + " connects no hosts; leave out --hosts, or --link");
+  }
+  request.shape.hosts = parse_hosts(arguments.hosts, request.shape.size);
+  request.placement.ranks_of_host = request.shape.hosts.most();
 }
 
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
@@ -176,7 +192,7 @@ void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions
   const schedule::CostTable table = costs_of(surroundings);
   Explanation found;
   found.request = request_of(arguments, nodes);
-  found.request.placement = placement_of_arguments(arguments, nodes);
+  place(arguments, nodes, found.request);
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   print(arguments, found);
@@ -188,6 +204,7 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
   const Link link = CollectiveService::of(node).link_of(all);
   Explanation found;
   found.request = request_of(arguments, all.size());
+  found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
   found.request.placement = placement_of(node.surroundings(), link);
   found.costs = table.origin(link);
   found.candidates = rank_candidates(found.request, table);
@@ -205,8 +222,8 @@ void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
   if (arguments.auxiliaries != "0") {
     throw Error(ErrorCode::bad_input, "--auxiliaries is for predictions; leave out --measure");
   }
-  if (!arguments.link.empty() || !arguments.cores.empty()) {
-    throw Error(ErrorCode::bad_input, "--link and --cores are for predictions; what is measured has its own");
+  if (!arguments.link.empty() || !arguments.cores.empty() || !arguments.hosts.empty()) {
+    throw Error(ErrorCode::bad_input, "--hosts, --link and --cores are for predictions; what is measured has its own");
   }
   Runtime runtime(options);
   if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != runtime.fabric().size()) {
@@ -234,6 +251,9 @@ void add_explain_command(CLI::App& app) {
   const auto arguments = std::make_shared<ExplainArguments>();
   command->add_option("OPERATION", arguments->operation, "allreduce, broadcast, all_to_all, ...")->required();
   command->add_option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
+  command->add_option(
+      "--hosts", arguments->hosts,
+      "Hosts that the nodes are on, in order and as evenly as can be; default: one, or on wires one each");
   command
       ->add_option("-b,--bytes", arguments->bytes,
                    "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
@@ -261,6 +281,7 @@ void add_explain_command(CLI::App& app) {
       "(`stretto tune` writes it). A predicted time with ~ comes from following some of the nodes. Examples:\n"
       "  stretto explain allreduce --nodes 8 --bytes 1M\n"
       "  stretto explain broadcast --nodes 64 --bytes 64KiB --link wire\n"
+      "  stretto explain allreduce --nodes 16 --hosts 4 --bytes 1M\n"
       "  stretto explain allreduce --nodes 8 --bytes 1MiB --measure\n"
       "  stretto run -n 2 stretto explain allreduce --bytes 1MiB --measure");
   command->callback([arguments] { run_explain(*arguments); });

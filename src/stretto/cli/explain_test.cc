@@ -50,6 +50,24 @@ TEST(ExplainCommand, TheLinkAndTheCoresMatter) {
   EXPECT_EQ(chosen("--link wire"), "recursive_doubling");
 }
 
+TEST(ExplainCommand, ShowsWhatGoesByHosts) {
+  const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 16 --hosts 4 --bytes 1M --json"));
+  EXPECT_EQ(found.at("hosts"), 4);
+  EXPECT_EQ(found.at("link"), "wire");
+  EXPECT_EQ(found.at("ranks_of_host"), 4);
+  std::vector<std::string> names;
+  for (const auto& candidate : found.at("candidates")) names.push_back(candidate.at("algorithm"));
+  for (const char* const name : {"leaders_allreduce", "sliced_ring_allreduce", "ring_allreduce"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+  EXPECT_NE(output_of("explain allreduce --nodes 16 --hosts 4").find("link wire between hosts, host inside them"),
+            std::string::npos);
+  const std::string alone = output_of("explain allreduce --nodes 16 --link wire");
+  EXPECT_EQ(alone.find("leaders_allreduce"), std::string::npos) << alone;
+  expect_error("explain allreduce --nodes 4 --hosts 5", "--hosts is '5'");
+  expect_error("explain allreduce --nodes 4 --hosts 2 --link local", "--link local connects no hosts");
+}
+
 TEST(ExplainCommand, ShowsWhichAreReproducible) {
   const auto found = nlohmann::json::parse(
       output_of("explain allreduce --nodes 5 --bytes 1KiB --reproducible --measure --seconds 0.0005 --json"));

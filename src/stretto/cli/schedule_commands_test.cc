@@ -45,6 +45,11 @@ TEST(VerifyCommand, TriesContributorsAndReceivers) {
   EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 2 + 3) << "8 or 4 contribute";
 }
 
+TEST(VerifyCommand, TriesPlacements) {
+  const nlohmann::json all = json_of_output("verify leaders_allreduce --nodes 8 --json");
+  EXPECT_EQ(all.at("algorithms").at(0).at("shapes"), 5 + 4 + 3) << "commuting; in order; canonical";
+}
+
 TEST(VerifyCommand, RefusesBadArguments) {
   expect_error("verify nonsense", "no algorithm called 'nonsense'");
   for (const char* const sizes : {"0", "5-", "-5", "9-3", "1,,2", "x", "1-1025"}) {
@@ -90,6 +95,16 @@ TEST(SimulateCommand, TakesContributorsAndReceivers) {
   expect_error("simulate recursive_doubling --nodes 4 --contributors 2", "only a general_reduce says who contributes");
 }
 
+TEST(SimulateCommand, TakesHostsAndANetworkInside) {
+  const auto seconds = [](const std::string& arguments) {
+    return json_of_output("simulate " + arguments + " --nodes 16 --json").at("seconds_max").get<double>();
+  };
+  EXPECT_LT(seconds("leaders_allreduce --hosts 4"), seconds("recursive_doubling"));
+  EXPECT_LT(seconds("leaders_allreduce --hosts 4"), seconds("leaders_allreduce --hosts 4 --inside titan"));
+  expect_error("simulate leaders_allreduce --nodes 16", "say how many by --hosts");
+  expect_error("simulate leaders_allreduce --nodes 16 --hosts 17", "--hosts is '17'");
+}
+
 TEST(SimulateCommand, RefusesBadArguments) {
   expect_error("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
   expect_error("simulate recursive_doubling --nodes 0", "--nodes is '0'");
@@ -125,6 +140,12 @@ TEST(DrawCommand, WritesAFileOrStandardOutput) {
   EXPECT_EQ(written.at("file"), path);
   EXPECT_EQ(written.at("file_bytes"), contents.str().size());
   EXPECT_EQ(contents.str().rfind("digraph ", 0), 0U) << "the file's name says which format";
+}
+
+TEST(DrawCommand, DrawsWhatIsComposed) {
+  const std::string picture = output_of("draw sliced_direct_allreduce --nodes 5 --hosts 2 --format dot");
+  EXPECT_EQ(picture.rfind("digraph ", 0), 0U);
+  EXPECT_NE(picture.find("on 2 hosts"), std::string::npos) << picture;
 }
 
 TEST(DrawCommand, RefusesBadArguments) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "stretto/base/error.h"
 #include "stretto/base/units.h"
 
 namespace stretto::cli {
@@ -13,6 +14,8 @@ namespace stretto::cli {
 void ShapeArguments::add_to(CLI::App& command) {
   command.add_option("ALGORITHM", algorithm, "One of those listed below")->required();
   command.add_option("-n,--nodes", nodes, "Nodes in the group")->required();
+  command.add_option("--hosts", hosts,
+                     "Hosts that they are on, in order and as evenly as can be, for algorithms that go by it");
   command.add_option("--root", root, "The node that a broadcast or scatter starts from, or a reduce or gather ends at")
       ->capture_default_str();
   command.add_option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
@@ -46,9 +49,18 @@ schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
   shape.auxiliaries =
       static_cast<schedule::Rank>(parse_count(auxiliaries, "--auxiliaries", 0, most_nodes - shape.size));
   shape.size += shape.auxiliaries;
+  if (!hosts.empty()) {
+    shape.hosts = parse_hosts(hosts, shape.size);
+  } else if (chosen().needs_hosts()) {
+    throw Error(ErrorCode::bad_input, algorithm + " goes by the hosts that nodes are on; say how many by --hosts");
+  }
   shape = blocks.empty() ? chosen().with_segments(shape) : with_blocks(shape, blocks);
   chosen().require(shape);
   return shape;
+}
+
+schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes) {
+  return schedule::Hosts::even(nodes, static_cast<schedule::Rank>(parse_count(text, "--hosts", 1, nodes)));
 }
 
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks) {
@@ -62,6 +74,7 @@ nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const sched
                                 {"operation", schedule::name_of(shape.operation)},
                                 {"source", algorithm.source()},
                                 {"nodes", shape.size},
+                                {"hosts", shape.hosts.are_known() ? shape.hosts.count() : 0},
                                 {"root", shape.root},
                                 {"blocks", shape.blocks},
                                 {"commutative", shape.commutative},

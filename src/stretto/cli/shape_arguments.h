@@ -17,6 +17,7 @@ namespace stretto::cli {
 struct ShapeArguments {
   std::string algorithm;
   std::string nodes;
+  std::string hosts;  ///< empty: not known
   std::string root = "0";
   std::string blocks;  ///< empty: as few as the algorithm works with
   bool ordered = false;
@@ -24,8 +25,8 @@ struct ShapeArguments {
   std::string inner_receivers;  ///< empty: of a general_reduce all contributors, otherwise 0
   std::string auxiliaries = "0";
 
-  /// Adds ALGORITHM, --nodes, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries to
-  /// `command`. REQUIRES: this outlives the parsing.
+  /// Adds ALGORITHM, --nodes, --hosts, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries
+  /// to `command`. REQUIRES: this outlives the parsing.
   void add_to(CLI::App& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;
@@ -33,11 +34,14 @@ struct ShapeArguments {
   schedule::Shape shape(schedule::Rank most_nodes) const;
 };
 
+/// `nodes` on as many hosts as the value of --hosts says. Throws Error(bad_input) if it has the wrong form.
+schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes);
+
 /// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form.
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks);
 
-/// "algorithm", "operation", "source", "nodes", "root", "blocks", "commutative", "reproducible"; of a general_reduce
-/// also "contributors", "inner_receivers".
+/// "algorithm", "operation", "source", "nodes", "hosts" (0: not known), "root", "blocks", "commutative",
+/// "reproducible"; of a general_reduce also "contributors", "inner_receivers".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
 
 /// One line for each algorithm: its name, and what it is.

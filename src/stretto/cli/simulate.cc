@@ -5,6 +5,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "stretto/base/units.h"
@@ -25,20 +26,40 @@ struct SimulateArguments {
   ShapeArguments shape;
   std::string bytes = "8";
   std::string network = "titan";
+  std::string inside = "shared_memory";
   bool as_json = false;
 };
 
-void print_json(const schedule::Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
-                const Prediction& prediction) {
-  nlohmann::ordered_json object = json_of(algorithm, shape);
-  object["bytes"] = bytes;
-  object["network"] = {{"name", network.name},
-                       {"origin", network.origin},
-                       {"latency_seconds", network.latency},
-                       {"overhead_seconds", network.overhead},
-                       {"gap_seconds", network.gap},
-                       {"seconds_per_byte", network.byte_time},
-                       {"reduction_seconds_per_byte", network.reduction_time}};
+/// What a prediction is for. Inside the hosts, if these are known, there is another network.
+struct Question {
+  const schedule::Algorithm& algorithm;
+  Shape shape;
+  std::uint64_t bytes;
+  Network network;
+  std::optional<Network> inside;
+};
+
+Prediction answer(const Question& question) {
+  const auto& [algorithm, shape, bytes, network, inside] = question;
+  if (inside) return schedule::simulate(algorithm, shape, bytes, network, *inside);
+  return schedule::simulate(algorithm, shape, bytes, network);
+}
+
+nlohmann::ordered_json numbers_of(const Network& network) {
+  return {{"name", network.name},
+          {"origin", network.origin},
+          {"latency_seconds", network.latency},
+          {"overhead_seconds", network.overhead},
+          {"gap_seconds", network.gap},
+          {"seconds_per_byte", network.byte_time},
+          {"reduction_seconds_per_byte", network.reduction_time}};
+}
+
+void print_json(const Question& question, const Prediction& prediction) {
+  nlohmann::ordered_json object = json_of(question.algorithm, question.shape);
+  object["bytes"] = question.bytes;
+  object["network"] = numbers_of(question.network);
+  if (question.inside) object["inside"] = numbers_of(*question.inside);
   object["rounds"] = prediction.rounds;
   object["messages"] = prediction.messages;
   object["bytes_sent"] = prediction.bytes;
@@ -49,14 +70,19 @@ void print_json(const schedule::Algorithm& algorithm, const Shape& shape, std::u
   std::cout << object.dump() << '\n';
 }
 
-void print_text(const schedule::Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
-                const Prediction& prediction) {
+void print_network(const char* label, const Network& network) {
+  std::cout << label << network.name << ": " << describe(network) << "\n             (" << network.origin << ")\n";
+}
+
+void print_text(const Question& question, const Prediction& prediction) {
+  const Shape& shape = question.shape;
   const bool has_data = shape.operation != schedule::Operation::barrier;
-  std::cout << algorithm.name() << ": " << describe(shape) << (has_data ? ", " + format_bytes(bytes) : "")
-            << (has_data && !cuts_vector(shape.operation) ? " a block\n" : "\n") << "  network    " << network.name
-            << ": " << describe(network) << "\n"
-            << "             (" << network.origin << ")\n"
-            << "  rounds     " << prediction.rounds << "\n"
+  std::cout << question.algorithm.name() << ": " << describe(shape)
+            << (has_data ? ", " + format_bytes(question.bytes) : "")
+            << (has_data && !cuts_vector(shape.operation) ? " a block\n" : "\n");
+  print_network("  network    ", question.network);
+  if (question.inside) print_network("  inside     ", *question.inside);
+  std::cout << "  rounds     " << prediction.rounds << "\n"
             << "  messages   " << prediction.messages << ", " << format_bytes(prediction.bytes) << " in all\n"
             << "  last done  " << format_duration(prediction.maximum) << "\n"
             << "  mean       " << format_duration(prediction.mean) << "\n"
@@ -64,13 +90,14 @@ void print_text(const schedule::Algorithm& algorithm, const Shape& shape, std::u
 }
 
 void run_simulate(const SimulateArguments& arguments) {
-  const schedule::Algorithm& algorithm = arguments.shape.chosen();
-  const Shape shape = arguments.shape.shape(most_nodes);
-  const std::uint64_t bytes = parse_bytes(arguments.bytes, "--bytes");
-  const Network network = schedule::parse_network(arguments.network);
-  const Prediction prediction = schedule::simulate(algorithm, shape, bytes, network);
+  Question question{.algorithm = arguments.shape.chosen(),
+                    .shape = arguments.shape.shape(most_nodes),
+                    .bytes = parse_bytes(arguments.bytes, "--bytes"),
+                    .network = schedule::parse_network(arguments.network),
+                    .inside = {}};
+  if (question.shape.hosts.are_known()) question.inside = schedule::parse_network(arguments.inside);
   const auto print = arguments.as_json ? print_json : print_text;
-  print(algorithm, shape, bytes, network, prediction);
+  print(question, answer(question));
 }
 
 std::string list_of_networks() {
@@ -92,6 +119,8 @@ void add_simulate_command(CLI::App& app) {
                    "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
       ->capture_default_str();
   command->add_option("--network", arguments->network, "A name from below, or L,o,g,G[,R]")->capture_default_str();
+  command->add_option("--inside", arguments->inside, "The network inside the hosts that --hosts says")
+      ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command->footer(
       list_of_algorithms() + list_of_networks() +
@@ -102,6 +131,7 @@ void add_simulate_command(CLI::App& app) {
       "  stretto simulate recursive_doubling --nodes 131072 --bytes 8\n"
       "  stretto simulate ring_allgather --nodes 64 --bytes 1MiB --network ethernet_10g\n"
       "  stretto simulate ring_allreduce --nodes 16 --bytes 8MiB --blocks 128\n"
+      "  stretto simulate sliced_ring_allreduce --nodes 16 --hosts 4 --bytes 8MiB\n"
       "  stretto simulate aspen_general_reduce --nodes 11 --contributors 8 --inner-receivers 2\n"
       "  stretto simulate binomial_reduce --nodes 1000 --bytes 4KiB --network 2us,0.4us,0.4us,12GB/s --json");
   command->callback([arguments] { run_simulate(*arguments); });

@@ -22,6 +22,7 @@ namespace stretto::cli {
 namespace {
 
 using schedule::Algorithm;
+using schedule::Hosts;
 using schedule::Rank;
 using schedule::Shape;
 
@@ -78,16 +79,33 @@ std::vector<Shape> with_roles(const Shape& shape, bool all) {
   return shapes;
 }
 
+/// Where `size` nodes may be, for algorithms that go by it: in order, four to a host; some more on the first hosts; in
+/// turn on three hosts; all on one; each on its own.
+std::vector<Hosts> placements(const Algorithm& algorithm, Rank size) {
+  if (!algorithm.needs_hosts()) return {Hosts()};
+  std::vector<std::uint32_t> uneven;
+  for (std::uint32_t host = 0; uneven.size() < size; ++host) uneven.insert(uneven.end(), 5 / (host + 1) + 1, host);
+  uneven.resize(size);
+  std::vector<std::uint32_t> in_turn;
+  for (Rank rank = 0; rank < size; ++rank) in_turn.push_back(rank % 3);
+  return {Hosts::even(size, (size + 3) / 4), Hosts(uneven), Hosts(in_turn), Hosts::even(size, 1),
+          Hosts::even(size, size)};
+}
+
 /// The shapes of `size` nodes that are asked for, whether the algorithm supports them or not.
 std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const VerifyArguments& arguments) {
   const bool all = arguments.roots == "all";
+  const std::vector<Hosts> everywhere = placements(algorithm, size);
   std::vector<Shape> shapes;
   for (Rank root = 0; root < (all && has_root(algorithm.operation()) ? size : 1); ++root) {
     const Shape any{.operation = algorithm.operation(), .size = size, .root = root};
-    for (const Shape& plain : with_operators(any)) {
-      for (const Shape& uncut : with_roles(plain, all)) {
-        shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
-                                                  : with_blocks(uncut, arguments.blocks));
+    for (Shape plain : with_operators(any)) {
+      for (const Hosts& hosts : everywhere) {
+        plain.hosts = hosts;
+        for (const Shape& uncut : with_roles(plain, all)) {
+          shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
+                                                    : with_blocks(uncut, arguments.blocks));
+        }
       }
     }
   }
@@ -178,15 +196,17 @@ void add_verify_command(CLI::App& app) {
                       "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
                       "default: as few as it works with");
   command->add_flag("--json", arguments->as_json, "Print one JSON object");
-  command->footer(list_of_algorithms() +
-                  "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
-                  "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
-                  "it, whatever the order of delivery. Exit status 1 if an algorithm is wrong. Examples:\n"
-                  "  stretto verify\n"
-                  "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
-                  "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
-                  "  stretto verify ring_allreduce --nodes 2-16 --blocks 32\n"
-                  "  stretto verify recursive_doubling --nodes 1-64,100,1000 --json");
+  command->footer(
+      list_of_algorithms() +
+      "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
+      "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
+      "it, whatever the order of delivery. Algorithms that go by hosts are tried with nodes placed on them in\n"
+      "several ways. Exit status 1 if an algorithm is wrong. Examples:\n"
+      "  stretto verify\n"
+      "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
+      "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
+      "  stretto verify ring_allreduce --nodes 2-16 --blocks 32\n"
+      "  stretto verify recursive_doubling --nodes 1-64,100,1000 --json");
   command->callback([arguments] { run_verify(*arguments); });
 }
 

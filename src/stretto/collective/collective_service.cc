@@ -113,8 +113,9 @@ Named CollectiveService::check(const Group& group, CollectiveCall& call, const C
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
   call.reproducible =
       schedule::is_reduction(call.operation) && (options.is_reproducible() || node_.surroundings().reproducible);
-  const schedule::Shape shape = shape_of(call, group.size());
+  schedule::Shape shape = shape_of(call, group.size());
   require_apart(call, shape, me);
+  if (!options.algorithm().empty()) shape.hosts = hosts_of(group);
   node_.events().check(options.precondition());
   return named_algorithm(options, call, shape);
 }

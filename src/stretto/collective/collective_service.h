@@ -52,6 +52,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   const Cause& cancelled() const noexcept { return cancelled_; }
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
+  /// Where they are.
+  schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
   /// Has the operation join its stream.
   void number(CollectiveOperation& operation);
   /// Begins the operation, and hands it what has come for it.

@@ -220,7 +220,8 @@ TEST_P(ReproducibleTest, OperatorsOfUsersThatCommuteDo) { run_sizes<UserSums>({4
 // --- Timing and machines --------------------------------------------------------------------------------------------
 
 TEST(Reproducible, NeitherSeedsNorNetworksChangeBits) {
-  const char* const networks[] = {"latency=1us,bandwidth=1GB/s", "latency=50us,bandwidth=10GB/s"};
+  const char* const networks[] = {"latency=1us,bandwidth=1GB/s", "latency=50us,bandwidth=10GB/s",
+                                  "latency=5us,bandwidth=1GB/s,hosts=3"};
   for (const std::uint64_t seed : test::seeds(60)) {
     for (const char* const network : networks) {
       const std::string fabric = "sim:6," + std::string(network) + ",jitter=20us,reorder=0.5,delay=80us" +

@@ -1,5 +1,7 @@
 #include "stretto/collective/selector.h"
 
+#include <vector>
+
 namespace stretto {
 
 namespace {
@@ -12,6 +14,12 @@ schedule::Costs costs_of(const fabric::SimOptions& machine) {
           .byte_time = machine.seconds_per_byte};
 }
 
+schedule::Costs costs_inside_hosts(const fabric::SimOptions& machine) {
+  return {.latency = machine.inside_latency,
+          .overhead = machine.inside_overhead,
+          .byte_time = machine.inside_seconds_per_byte};
+}
+
 }  // namespace
 
 schedule::CostTable costs_of(const Surroundings& surroundings) {
@@ -20,13 +28,27 @@ schedule::CostTable costs_of(const Surroundings& surroundings) {
       tuning.text.empty() ? schedule::built_in_costs() : schedule::parse_cost_table(tuning.text, tuning.origin);
   if (surroundings.simulated != nullptr) {
     table.of(schedule::Link::wire) = costs_of(*surroundings.simulated);
-    table.origin(schedule::Link::wire) = "the simulated machine's";
+    table.of(schedule::Link::host) = costs_inside_hosts(*surroundings.simulated);
+    for (const schedule::Link link : {schedule::Link::wire, schedule::Link::host}) {
+      table.origin(link) = "the simulated machine's";
+    }
   }
   return table;
 }
 
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link) {
-  return {link, surroundings.occupancy.nodes, surroundings.occupancy.cores};
+  return {.link = link,
+          .ranks_of_host = surroundings.occupancy.nodes,
+          .cores_of_host = surroundings.occupancy.cores,
+          .maps = surroundings.simulated == nullptr};
+}
+
+schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group) {
+  if (surroundings.simulated == nullptr || surroundings.simulated->hosts == 0) return {};
+  std::vector<std::uint32_t> host_of;
+  for (const NodeId node : group.nodes()) host_of.push_back(surroundings.simulated->host_of(node));
+  schedule::Hosts hosts(host_of);
+  return hosts.are_nested() ? hosts : schedule::Hosts();
 }
 
 Selector::Selector(const Surroundings& surroundings) : surroundings_(surroundings), costs_(costs_of(surroundings)) {}

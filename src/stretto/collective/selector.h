@@ -6,6 +6,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
 #include "stretto/core/surroundings.h"
 #include "stretto/schedule/select.h"
@@ -19,6 +20,10 @@ schedule::CostTable costs_of(const Surroundings& surroundings);
 /// Where the ranks of a group are, between whom there is `link`.
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
 
+/// On which host each member of a group is, for schedules to go by: known where the members are on several hosts, and
+/// several of them on one of these, as far as the surroundings say it.
+schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group);
+
 /// Chooses schedules for the nodes of a process (CONTRACTS 12): by schedule::select, from what is the same at all nodes
 /// of the job, so that they agree without talking. Remembers what it chose. Any thread.
 class Selector {
@@ -28,7 +33,8 @@ class Selector {
 
   const Surroundings& surroundings() const noexcept { return surroundings_; }
 
-  /// `bytes` as bytes_of_vector has them. Sizes of one class (schedule::size_class) have one choice.
+  /// `shape` with the hosts of its group; `bytes` as bytes_of_vector has them. Sizes of one class
+  /// (schedule::size_class) have one choice.
   Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link);
 
  private:

@@ -63,14 +63,15 @@ Result simulate(const Program& program, const std::string& options, Sabotage sab
   return result;
 }
 
-// A machine whose disorder also follows from the seed.
-std::string disorder(std::uint64_t seed) {
+// A machine whose disorder also follows from the seed. Where it is told how many nodes there are, they may share hosts.
+std::string disorder(std::uint64_t seed, std::uint32_t nodes = 1) {
   Random random(seed * 31 + 7);
   std::string options = ",seed=" + std::to_string(seed);
   if (random.below(4) != 0) options += ",jitter=" + std::to_string(random.below(5000)) + "ns";
   if (random.below(3) != 0) options += ",reorder=0." + std::to_string(random.below(9));
   if (random.below(3) != 0) options += ",delay=50us,delay_probability=0.0" + std::to_string(random.below(10));
   if (random.below(2) != 0) options += ",gap=400ns,task=300ns";
+  if (nodes > 1 && random.below(2) != 0) options += ",hosts=" + std::to_string(1 + random.below(nodes - 1));
   return options;
 }
 
@@ -83,10 +84,10 @@ std::string replay(std::uint64_t seed) {
 TEST(Simulation, RandomProgramsOfEventsAndCollectives) {
   for (const std::uint64_t seed : test::seeds(1000)) {
     const Program program = test::random_program(seed, 1, 7, 12);
-    const Result result = simulate(program, disorder(seed));
+    const Result result = simulate(program, disorder(seed, program.nodes));
     ASSERT_EQ(result.complaints, "") << replay(seed);
     if (seed % 10 != 0) continue;
-    EXPECT_EQ(simulate(program, disorder(seed)).trace_hash, result.trace_hash)
+    EXPECT_EQ(simulate(program, disorder(seed, program.nodes)).trace_hash, result.trace_hash)
         << "not the same twice: " << replay(seed);
   }
 }
@@ -167,9 +168,9 @@ TEST(Simulation, AMeasuredRunIsReplayed) {
 
 // Each message of the run takes each node along. Everybody who lives sees each event trigger, with the right value or
 // poisoned by peer_lost, soon.
-void kill_at_every_message(const Program& program) {
+void kill_at_every_message(const Program& program, const std::string& more = "") {
   constexpr double detection = 20e-6;
-  const std::string machine = ",seed=4,jitter=1us,reorder=0.2,detection=20us";
+  const std::string machine = ",seed=4,jitter=1us,reorder=0.2,detection=20us" + more;
   const Result whole = simulate(program, machine);
   ASSERT_EQ(whole.complaints, "");
   ASSERT_GT(whole.messages, 50U);
@@ -193,10 +194,12 @@ void kill_at_every_message(const Program& program) {
 TEST(Simulation, AKillAtEveryMessageIndex) { kill_at_every_message(small_program()); }
 TEST(Simulation, AKillAtEveryMessageIndexOfOperationsOnBlocks) { kill_at_every_message(small_program_of_blocks()); }
 
+TEST(Simulation, AKillAtEveryMessageIndexOfSchedulesByHosts) { kill_at_every_message(small_program(), ",hosts=2"); }
+
 TEST(Simulation, TwoKillsAtRandomMessages) {
   for (const std::uint64_t seed : test::seeds(200)) {
     const Program program = test::random_program(seed, 3, 7, 10);
-    const std::string machine = disorder(seed);
+    const std::string machine = disorder(seed, program.nodes);
     const Result whole = simulate(program, machine);
     Random random(seed);
     std::string kills;

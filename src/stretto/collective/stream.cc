@@ -27,6 +27,7 @@ void Stream::join(const Group& group, const CollectiveService& service) {
   if (size_ != 0) return;
   size_ = group.size();
   link_ = service.link_of(group);
+  hosts_ = service.hosts_of(group);
 }
 
 const Plan& Stream::plan(const CollectiveCall& call, Rank me, Named named, CollectiveService& service) {
@@ -37,9 +38,11 @@ const Plan& Stream::plan(const CollectiveCall& call, Rank me, Named named, Colle
   if (known != calls_known_.end()) {
     if (known != calls_known_.begin()) std::rotate(calls_known_.begin(), known, known + 1);
   } else {
+    schedule::Shape shape = key.shape;
+    shape.hosts = hosts_;
     const Choice choice = named.algorithm != nullptr
-                              ? Choice{named.algorithm, named.algorithm->with_segments(key.shape, named.segments)}
-                              : service.selector().choose(key.shape, key.bytes, key.equal_blocks, link_);
+                              ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
+                              : service.selector().choose(shape, key.bytes, key.equal_blocks, link_);
     if (calls_known_.size() == most_known_calls) calls_known_.pop_back();
     calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape, me})});
   }

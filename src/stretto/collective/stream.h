@@ -112,6 +112,7 @@ class Stream {
   std::array<Past, 64> past_;  // by sequence, modulo its size
   Rank size_ = 0;
   schedule::Link link_ = schedule::Link::local;
+  schedule::Hosts hosts_;
   std::vector<KnownPlan> plans_;
   std::vector<KnownCall> calls_known_;  // the one last used first
 };

@@ -61,6 +61,10 @@ std::span<const Option> local_options() {
 std::span<const Option> sim_options() {
   static const std::vector<Option> options{
       {"seed", "of everything random (1)", [](Spec& s, std::string_view v) { s.sim.seed = parse_count(v, "seed"); }},
+      {"hosts", "how many hosts the nodes are on, in order and as evenly as can be (each node its own)",
+       [](Spec& s, std::string_view v) {
+         s.sim.hosts = static_cast<std::uint32_t>(parse_count(v, "hosts", 1, max_nodes));
+       }},
       {"latency", "L of LogGP: time on the wire (1us)",
        [](Spec& s, std::string_view v) { s.sim.latency = parse_duration(v, "latency"); }},
       {"overhead", "o of LogGP: cpu time of each message, at its sender and at its receiver (0.2us)",
@@ -69,6 +73,12 @@ std::span<const Option> sim_options() {
        [](Spec& s, std::string_view v) { s.sim.gap = parse_duration(v, "gap"); }},
       {"bandwidth", "1/G of LogGP: bytes a second (10GB/s)",
        [](Spec& s, std::string_view v) { s.sim.seconds_per_byte = 1 / parse_bandwidth(v, "bandwidth"); }},
+      {"inside_latency", "L between nodes of one host (0.1us)",
+       [](Spec& s, std::string_view v) { s.sim.inside_latency = parse_duration(v, "inside_latency"); }},
+      {"inside_overhead", "o between nodes of one host (0.05us)",
+       [](Spec& s, std::string_view v) { s.sim.inside_overhead = parse_duration(v, "inside_overhead"); }},
+      {"inside_bandwidth", "1/G between nodes of one host (10GB/s)",
+       [](Spec& s, std::string_view v) { s.sim.inside_seconds_per_byte = 1 / parse_bandwidth(v, "inside_bandwidth"); }},
       {"jitter", "added to each latency, uniform up to this (0)",
        [](Spec& s, std::string_view v) { s.sim.jitter = parse_duration(v, "jitter"); }},
       {"reorder", "probability that a message is overtaken by later ones (0)",
@@ -125,6 +135,10 @@ std::uint32_t read_nodes(std::string_view& rest) {
 
 // What no option can see alone.
 void check(const SimOptions& sim) {
+  if (sim.hosts > sim.nodes) {
+    throw Error(ErrorCode::bad_input, "hosts=" + std::to_string(sim.hosts) + ", but the job has only " +
+                                          std::to_string(sim.nodes) + " nodes; a host has one at least");
+  }
   for (const KillFault& fault : sim.kills) {
     if (fault.node >= sim.nodes) {
       throw Error(ErrorCode::bad_input, "kill names node " + std::to_string(fault.node) + " of a job of " +

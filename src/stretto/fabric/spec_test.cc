@@ -54,6 +54,10 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   EXPECT_LT(sim.kills[1].seconds, 0);
   EXPECT_EQ(sim.record, "a=b.txt");
   EXPECT_EQ(sim.replay, "");
+  const SimOptions nested = parse_spec("sim:7,hosts=3,inside_latency=30ns,inside_bandwidth=20GB/s").sim;
+  EXPECT_EQ(nested.hosts, 3U);
+  EXPECT_EQ(nested.inside_latency, 30e-9);
+  EXPECT_EQ(nested.inside_seconds_per_byte, 1 / 20e9);
   EXPECT_EQ(parse_spec("sim:2,replay=folder/run 1").sim.replay, "folder/run 1");
 }
 
@@ -72,6 +76,7 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on or off"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,hosts=5").find("hosts=5, but the job has only 4 nodes"), std::string::npos);
   EXPECT_NE(refusal("sim:4,record=").find("write record=FILE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,replay=").find("write replay=FILE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,recrod=a").find("did you mean record=...?"), std::string::npos);

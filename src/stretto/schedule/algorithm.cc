@@ -22,6 +22,11 @@
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
 #include "stretto/schedule/algorithm/double_tree_broadcast.h"
 #include "stretto/schedule/algorithm/four_way_dissemination_barrier.h"
+#include "stretto/schedule/algorithm/hierarchical_allgather.h"
+#include "stretto/schedule/algorithm/hierarchical_allreduce.h"
+#include "stretto/schedule/algorithm/hierarchical_barrier.h"
+#include "stretto/schedule/algorithm/hierarchical_broadcast.h"
+#include "stretto/schedule/algorithm/hierarchical_reduce.h"
 #include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
 #include "stretto/schedule/algorithm/linear_allgather.h"
@@ -88,6 +93,30 @@ const DisseminationBarrier dissemination_barrier;
 const FourWayDisseminationBarrier four_way_dissemination_barrier;
 const LinearBarrier linear_barrier;
 
+// Composed of some of those.
+using Slices = HierarchicalAllreduce::Slices;
+const HierarchicalAllreduce leaders_allreduce("leaders_allreduce", Slices::one, linear_reduce, recursive_doubling,
+                                              linear_broadcast);
+const HierarchicalAllreduce leader_trees_allreduce("leader_trees_allreduce", Slices::one, binomial_reduce,
+                                                   recursive_doubling, binomial_broadcast);
+const HierarchicalAllreduce sliced_doubling_allreduce("sliced_doubling_allreduce", Slices::as_many_as_members,
+                                                      linear_reduce, recursive_doubling, linear_broadcast);
+const HierarchicalAllreduce sliced_direct_allreduce("sliced_direct_allreduce", Slices::as_many_as_members,
+                                                    linear_reduce, direct_allreduce, linear_broadcast);
+const HierarchicalAllreduce sliced_ring_allreduce("sliced_ring_allreduce", Slices::as_many_as_members, linear_reduce,
+                                                  ring_allreduce, linear_broadcast);
+const HierarchicalBroadcast leaders_broadcast("leaders_broadcast", knomial_broadcast, linear_broadcast);
+const HierarchicalBroadcast leader_trees_broadcast("leader_trees_broadcast", binomial_broadcast, binomial_broadcast);
+const HierarchicalBroadcast leader_chain_broadcast("leader_chain_broadcast", chain_broadcast, linear_broadcast);
+const HierarchicalReduce leaders_reduce("leaders_reduce", linear_reduce, binomial_reduce);
+const HierarchicalReduce leader_trees_reduce("leader_trees_reduce", binomial_reduce, binomial_reduce);
+const HierarchicalReduce leader_chain_reduce("leader_chain_reduce", linear_reduce, chain_reduce);
+const HierarchicalAllgather leader_ring_allgather("leader_ring_allgather", linear_gather, ring_allgather,
+                                                  linear_broadcast);
+const HierarchicalAllgather leader_doubling_allgather("leader_doubling_allgather", linear_gather,
+                                                      recursive_doubling_allgather, linear_broadcast);
+const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, dissemination_barrier, linear_broadcast);
+
 constexpr auto registry = std::to_array<const Algorithm*>({
     &recursive_doubling,
     &padded_doubling,
@@ -128,6 +157,20 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &dissemination_barrier,
     &four_way_dissemination_barrier,
     &linear_barrier,
+    &leaders_allreduce,
+    &leader_trees_allreduce,
+    &sliced_doubling_allreduce,
+    &sliced_direct_allreduce,
+    &sliced_ring_allreduce,
+    &leaders_broadcast,
+    &leader_trees_broadcast,
+    &leader_chain_broadcast,
+    &leaders_reduce,
+    &leader_trees_reduce,
+    &leader_chain_reduce,
+    &leader_ring_allgather,
+    &leader_doubling_allgather,
+    &leaders_barrier,
 });
 
 std::string defect_of_blocks(std::uint32_t blocks, const Blocking& blocking) {
@@ -183,6 +226,14 @@ std::string Algorithm::refusal(const Shape& shape) const {
   }
   if (needs_commutative() && !shape.commutative) {
     return std::string(name()) + " does not keep the ranks' terms in order; the operator must commute";
+  }
+  if (needs_hosts()) {
+    if (!shape.hosts.are_known()) {
+      return std::string(name()) + " goes by the hosts that the ranks are on, which are not known here";
+    }
+    if (!shape.commutative && !shape.hosts.are_in_order()) {
+      return std::string(name()) + ": the ranks of a host do not follow one another, so the operator must commute";
+    }
   }
   if (shape.auxiliaries > 0 && !uses_auxiliaries()) return std::string(name()) + " has no use for auxiliaries";
   if (shape.reproducible && !is_canonical(shape)) {

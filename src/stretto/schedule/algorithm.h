@@ -67,6 +67,9 @@ class Algorithm {
   virtual bool is_canonical(const Shape& shape) const;
   /// Whether it finds something to do for auxiliaries (Shape::auxiliaries). By default it refuses them.
   virtual bool uses_auxiliaries() const noexcept { return false; }
+  /// Whether it goes by where ranks are (Shape::hosts), and so refuses shapes that don't say it. By default it does
+  /// not. Operators that do not commute are then served where each host's ranks follow one another.
+  virtual bool needs_hosts() const noexcept { return false; }
   /// Whether blocks change places, so that all of them must be equally long.
   virtual bool needs_equal_blocks() const noexcept { return false; }
 

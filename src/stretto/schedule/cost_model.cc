@@ -16,9 +16,10 @@ constexpr std::uint64_t most_steps = 30'000;
 /// Which ranks read in the first round what they are given where it lies at its sender.
 class Readers {
  public:
-  /// `all`: asked about each rank; otherwise about few, of which those that are not special are taken to be alike.
+  /// `all`: asked about each rank; otherwise about few, of which those that are not special are taken to be alike,
+  /// unless they have hosts to speak for.
   Readers(const Algorithm& algorithm, const Shape& shape, bool all)
-      : algorithm_(algorithm), shape_(shape), known_(all ? shape.size : classes, unknown) {}
+      : algorithm_(algorithm), shape_(shape), known_(all || shape.hosts.are_known() ? shape.size : classes, unknown) {}
 
   bool is_reader(Rank rank) {
     std::uint8_t& known = known_[known_.size() == shape_.size ? rank : class_of(rank)];
@@ -65,15 +66,24 @@ double pause_of(const Shape& shape, const Placement& placement, const Costs& cos
   return costs.turn * ranks_of_host(shape, placement) / placement.cores_of_host / 2;
 }
 
+/// What messages cost between hosts, or anywhere, and inside a host.
+struct LinkCosts {
+  const Costs& between;
+  const Costs& inside;
+};
+
 /// The executor's rules, see cost_model.h.
 class ExecutorTiming {
  public:
-  ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const Costs& costs,
+  ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const LinkCosts& costs,
                  bool all)
       : shape_(shape),
-        costs_(costs),
+        costs_(costs.between),
+        inside_(costs.inside),
         shares_memory_(placement.link != Link::wire),
-        pause_(pause_of(shape, placement, costs)),
+        shares_memory_inside_(placement.maps && placement.inside != Link::wire),
+        pause_(pause_of(shape, placement, costs.between)),
+        wires_(shape.hosts),
         readers_(algorithm, shape, all) {}
 
   /// How many ranks each further step stands for, in sums.
@@ -83,7 +93,10 @@ class ExecutorTiming {
     round_ = round;
     ready_.clear();
     for (const Clock& clock : clocks) ready_.push_back(clock.now);
+    if (clocks.size() != shape_.size) wires_.all_free_at(clocks.front().now);
   }
+  /// Which rank's clock the next calls are about, for those who follow few.
+  void speak_of(Rank me) { me_ = me; }
   void begin_rank(Rank me, std::span<const Step> steps) {
     me_ = me;
     steps_ = steps;
@@ -92,37 +105,44 @@ class ExecutorTiming {
   }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
+    const Costs& costs = costs_with(step.peer);
     const bool is_large = bytes > most_inline_bytes;
     if (is_large && is_read_in_place(step.peer)) {
-      work(clock, costs_.announcement + costs_.overhead);
-      return clock.now + costs_.latency;
+      work(clock, costs.announcement + costs.overhead);
+      return clock.now + costs.latency;
     }
     if (is_large) {
-      clock.now = std::max(clock.now, ready_at(step.peer) + costs_.announcement + costs_.latency);
-      work(clock, costs_.announcement);
+      clock.now = std::max(clock.now, ready_at(step.peer) + costs.announcement + costs.latency);
+      work(clock, costs.announcement);
     }
-    if (shares_memory_) {
-      work(clock, static_cast<double>(bytes) * (is_large ? copying_time(step) : costs_.inline_time) + costs_.overhead);
-      return clock.now + costs_.latency;
+    if (shares_memory_with(step.peer)) {
+      const double byte_time = is_large ? copying_time(step, costs) : costs.inline_time;
+      work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
+      return clock.now + costs.latency;
     }
-    const double start = std::max(clock.now, clock.next_send);
+    const double streaming = static_cast<double>(bytes) * costs.byte_time;
+    Clock& wire = wire_with(clock, step.peer);
+    const double start = std::max(clock.now, wire.next_send);
     clock.now = start;
-    work(clock, costs_.overhead);
-    clock.next_send = start + costs_.gap + streaming(bytes);
-    return clock.now + streaming(bytes) + costs_.latency;
+    work(clock, costs.overhead);
+    wire.next_send = start + costs.gap + streaming;
+    return clock.now + streaming + costs.latency;
   }
 
-  void receive(Clock& clock, const Step&, std::uint64_t bytes, double arrival) {
+  void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
+    const Costs& costs = costs_with(step.peer);
     const bool is_large = bytes > most_inline_bytes;
-    if (is_large) work(clock, costs_.announcement);
-    clock.now = std::max({clock.now, arrival, shares_memory_ ? 0 : clock.next_receive});
+    if (is_large) work(clock, costs.announcement);
+    const bool takes_a_wire = !shares_memory_with(step.peer);
+    Clock& wire = wire_with(clock, step.peer);
+    clock.now = std::max({clock.now, arrival, takes_a_wire ? wire.next_receive : 0});
     if (!has_waited_) {
       turns_ += weight_;
       clock.now += pause_;
     }
     has_waited_ = has_waited_ || weight_ > 0;
-    if (!shares_memory_) clock.next_receive = clock.now + costs_.gap + streaming(bytes);
-    work(clock, costs_.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs_.inline_time));
+    if (takes_a_wire) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
+    work(clock, costs.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs.inline_time));
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
@@ -143,17 +163,27 @@ class ExecutorTiming {
     busy_ += weight_ * seconds;
   }
 
+  const Costs& costs_with(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : costs_; }
+  bool shares_memory_with(Rank peer) const {
+    return wires_.are_inside(me_, peer) ? shares_memory_inside_ : shares_memory_;
+  }
+  /// Who is not followed, but only met, has a clock for this one message.
+  Clock& wire_with(Clock& clock, Rank peer) {
+    return weight_ > 0 && wires_.lie_between(me_, peer) ? wires_.of(me_) : clock;
+  }
+
   /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
-  double copying_time(const Step& send) {
+  double copying_time(const Step& send, const Costs& costs) {
     const bool is_of_others = !is_reduction(shape_.operation) && send.source_buffer != Buffer::input;
     const bool is_known = send.source() == last_sent_;
     if (weight_ > 0) last_sent_ = send.source();
-    return costs_.byte_time + (is_of_others && !is_known ? costs_.forwarding : 0);
+    return costs.byte_time + (is_of_others && !is_known ? costs.forwarding : 0);
   }
 
-  double streaming(std::uint64_t bytes) const { return static_cast<double>(bytes) * costs_.byte_time; }
   double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
-  bool is_read_in_place(Rank receiver) { return round_ == 0 && shares_memory_ && readers_.is_reader(receiver); }
+  bool is_read_in_place(Rank receiver) {
+    return round_ == 0 && shares_memory_with(receiver) && readers_.is_reader(receiver);
+  }
 
   /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.
   bool is_left_out(std::size_t copy) const {
@@ -167,8 +197,11 @@ class ExecutorTiming {
 
   const Shape& shape_;
   const Costs& costs_;
+  const Costs& inside_;
   bool shares_memory_;
+  bool shares_memory_inside_;
   double pause_;
+  HostWires wires_;
   Readers readers_;
   std::vector<double> ready_;  ///< when each rank is ready for the messages of this round; one for all if alike
   std::span<const Step> steps_;
@@ -192,7 +225,7 @@ struct Walked {
 };
 
 Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
-                const Costs& costs, bool one_for_all) {
+                const LinkCosts& costs, bool one_for_all) {
   ExecutorTiming timing(algorithm, shape, placement, costs, !one_for_all);
   Walk walk(algorithm, shape, bytes, timing, one_for_all);
   const std::uint32_t rounds = algorithm.rounds(shape);
@@ -210,7 +243,7 @@ Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t by
 class Sketch final : private Sink {
  public:
   Sketch(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
-         const Costs& costs)
+         const LinkCosts& costs)
       : algorithm_(algorithm),
         shape_(shape),
         lengths_(shape, bytes),
@@ -241,10 +274,16 @@ class Sketch final : private Sink {
   };
 
   // The root, rank 0 and the last one may differ from others; of those, some from all over, without a pattern: what a
-  // rank of a tree has to do depends on the bits of its number.
+  // rank of a tree has to do depends on the bits of its number. Those of the root's host share its wire.
   void choose_ranks() {
     constexpr Rank ordinary = 8;
     std::vector<Rank> special{shape_.root, 0, shape_.size - 1};
+    if (shape_.hosts.are_known()) {
+      constexpr std::size_t most_neighbours = 64;
+      const std::span<const Rank> neighbours = shape_.hosts.members(shape_.hosts.of(shape_.root));
+      const std::size_t count = std::min(neighbours.size(), most_neighbours);
+      special.insert(special.end(), neighbours.begin(), neighbours.begin() + static_cast<std::ptrdiff_t>(count));
+    }
     std::sort(special.begin(), special.end());
     special.erase(std::unique(special.begin(), special.end()), special.end());
     for (const Rank rank : special) ranks_.push_back({rank, 1});
@@ -293,9 +332,13 @@ class Sketch final : private Sink {
     const std::uint64_t bytes = lengths_.of(step.source());
     const double arrival = timing_.send(clock, step, bytes);
     messages_ += who.stands_for;
+    Step its_receive = step;
+    its_receive.peer = who.rank;
     Clock receiver;
     timing_.weigh(0);
-    timing_.receive(receiver, step, bytes, arrival);
+    timing_.speak_of(step.peer);
+    timing_.receive(receiver, its_receive, bytes, arrival);
+    timing_.speak_of(who.rank);
     timing_.weigh(who.stands_for);
     now_ = std::max(now_, receiver.now);
   }
@@ -307,7 +350,9 @@ class Sketch final : private Sink {
     its_send.peer = who.rank;
     Clock sender = start;
     timing_.weigh(0);
+    timing_.speak_of(step.peer);
     const double arrival = timing_.send(sender, its_send, bytes);
+    timing_.speak_of(who.rank);
     timing_.weigh(who.stands_for);
     timing_.receive(clock, step, bytes, arrival);
   }
@@ -324,9 +369,9 @@ class Sketch final : private Sink {
 };
 
 Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
-            const Costs& costs, Follow follow) {
-  const bool one_for_all =
-      follow == Follow::as_it_pays && algorithm.rotation_symmetric(shape) && BlockLengths(shape, bytes).are_equal();
+            const LinkCosts& costs, Follow follow) {
+  const bool one_for_all = follow == Follow::as_it_pays && !shape.hosts.are_known() &&
+                           algorithm.rotation_symmetric(shape) && BlockLengths(shape, bytes).are_equal();
   const auto exactly = [&] { return walk_all(algorithm, shape, bytes, placement, costs, one_for_all); };
   if (one_for_all || follow == Follow::all) return exactly();
   if (follow == Follow::few) return Sketch(algorithm, shape, bytes, placement, costs).run();
@@ -337,19 +382,29 @@ Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
   return sketch.steps <= most_steps ? exactly() : sketch;
 }
 
-}  // namespace
-
-Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
-            const Costs& costs, Follow follow) {
+Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+                 const LinkCosts& costs, Follow follow) {
   algorithm.require(shape);
   const Walked walked = walk(algorithm, shape, bytes, placement, costs, follow);
   Price price{.path = walked.path, .messages = walked.messages, .is_exact = walked.is_exact};
   if (is_crowded(shape, placement)) {
     const double share = static_cast<double>(ranks_of_host(shape, placement)) / shape.size;  // of the group
-    price.work = (walked.busy + walked.turns * costs.turn) * share / placement.cores_of_host;
+    price.work = (walked.busy + walked.turns * costs.between.turn) * share / placement.cores_of_host;
   }
-  price.seconds = costs.call + std::max(price.path, price.work);
+  price.seconds = costs.between.call + std::max(price.path, price.work);
   return price;
+}
+
+}  // namespace
+
+Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const CostTable& table, Follow follow) {
+  return price_with(algorithm, shape, bytes, placement, {table.of(placement.link), table.of(placement.inside)}, follow);
+}
+
+Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const Costs& costs, Follow follow) {
+  return price_with(algorithm, shape, bytes, placement, {costs, costs}, follow);
 }
 
 }  // namespace stretto::schedule

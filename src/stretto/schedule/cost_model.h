@@ -9,10 +9,14 @@ namespace stretto::schedule {
 
 /// Where the ranks of a group are, as far as it matters for the time of a collective. The same at all of them.
 struct Placement {
-  Link link = Link::local;
+  Link link = Link::local;  ///< between any two; of shapes whose hosts are known, between ranks of different hosts
   /// Of the host that has most of them: how many there are, and how many cores they share.
   Rank ranks_of_host = 1;
   std::uint32_t cores_of_host = 1;
+  /// Of shapes whose hosts are known: between ranks of one host, and whether these reach each other's memory; otherwise
+  /// others than their cores carry what they exchange, as on a wire.
+  Link inside = Link::host;
+  bool maps = true;
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -45,9 +49,15 @@ enum class Follow : std::uint8_t {
 /// a rank waits for messages, shared by them. A process that waits is then also without its core for half of a turn of
 /// all processes.
 ///
+/// Where the shape's hosts are known, messages inside them go by the costs of Placement::inside. The ranks of a host
+/// share its wire: what one of them sends or receives over it keeps the others waiting.
+///
 /// Where few ranks are followed, they are so round by round, each as if the others were as far as itself: what it finds
 /// is then the time of schedules whose ranks are equally busy, or of which the root is busiest; O(rounds + its steps).
 /// `bytes` is as for simulate(). Throws Error(invalid_argument) if the algorithm refuses the shape.
+Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
+            const CostTable& table, Follow follow = Follow::as_it_pays);
+/// The same with `costs` for all links.
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const Costs& costs, Follow follow = Follow::as_it_pays);
 

@@ -80,6 +80,50 @@ TEST(CostModel, WhereRanksOutnumberCoresTheirWorkAndTurnsAreABound) {
   EXPECT_EQ(price_of("dissemination_barrier", 16, 0, in_memory).work, 0);
 }
 
+/// What differs from `costs`, so that a price says which link it comes from.
+constexpr Costs near_costs{.latency = 37e-6, .overhead = 41e-6, .byte_time = 43e-9, .inline_time = 47e-9};
+
+CostTable wires_and_memory() {
+  CostTable table;
+  table.of(Link::wire) = costs;
+  table.of(Link::host) = near_costs;
+  return table;
+}
+
+TEST(CostModel, MessagesInsideAHostGoByItsCosts) {
+  const Algorithm& linear = find_algorithm("linear_broadcast");
+  const auto path = [&](const Hosts& hosts, bool maps) {
+    Placement placement = on_wire;
+    placement.maps = maps;
+    const Shape shape{.operation = Operation::broadcast, .size = 2, .hosts = hosts};
+    return price(linear, shape, 4000, placement, wires_and_memory()).path;
+  };
+  const double between = 2 * costs.overhead + costs.latency + 4000 * (costs.byte_time + costs.inline_time);
+  expect_near(path(Hosts::even(2, 2), true), between);
+  const double copies = 2 * 4000 * near_costs.inline_time;
+  expect_near(path(Hosts::even(2, 1), true), 2 * near_costs.overhead + near_costs.latency + copies);
+  // Where memory is not shared, others than the cores carry it.
+  expect_near(path(Hosts::even(2, 1), false),
+              2 * near_costs.overhead + near_costs.latency + 4000 * (near_costs.byte_time + near_costs.inline_time));
+  expect_near(path(Hosts(), true), between);
+}
+
+TEST(CostModel, RanksOfAHostShareItsWire) {
+  // Ranks 0 and 1 send to 2 and 3 at the same time.
+  const test::Custom two_at_once(Operation::allgather, 1, 0, [](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+    if (me < 2) sink.send(me + 2, input());
+    if (me >= 2) sink.receive(me - 2, output(me - 2));
+  });
+  const auto path = [&](const Hosts& hosts) {
+    const Shape shape{.operation = Operation::allgather, .size = 4, .hosts = hosts};
+    return price(two_at_once, shape, 4000, on_wire, wires_and_memory()).path;
+  };
+  const double one = 2 * costs.overhead + costs.latency + 4000 * (costs.byte_time + costs.inline_time);
+  expect_near(path(Hosts()), one);
+  expect_near(path(Hosts::even(4, 4)), one);
+  expect_near(path(Hosts::even(4, 2)), one + costs.gap + 4000 * costs.byte_time);
+}
+
 // Every shape of every algorithm, at sizes around the limit of inline messages, on each link.
 template <class Visit>
 void for_all(Rank most, Visit visit) {

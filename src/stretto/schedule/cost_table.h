@@ -7,7 +7,7 @@
 
 namespace stretto::schedule {
 
-/// What lies between the ranks of a group: the slowest of it, since one schedule serves all.
+/// What lies between the ranks of a group. Where their hosts are not known, the slowest of it stands for all.
 enum class Link : std::uint8_t {
   local,  ///< nodes of one process
   host,   ///< processes that map each other's memory

@@ -16,7 +16,7 @@ bool may_pay(std::uint64_t bytes, std::uint32_t blocks, const Costs& costs) {
   return static_cast<double>(bytes) / blocks * (costs.byte_time + costs.reduction_time) > costs.overhead;
 }
 
-void add_candidates(const Algorithm& algorithm, const Request& request, const Costs& costs,
+void add_candidates(const Algorithm& algorithm, const Request& request, const CostTable& table,
                     std::vector<Candidate>& candidates) {
   if (algorithm.operation() != request.shape.operation) return;
   if (algorithm.needs_equal_blocks() && !request.equal_blocks) return;
@@ -28,9 +28,9 @@ void add_candidates(const Algorithm& algorithm, const Request& request, const Co
   for (std::uint32_t segments = 1; segments <= most && failures < most_failures; segments *= 2) {
     const Shape shape = algorithm.with_segments(request.shape, segments);
     if (!algorithm.supports(shape)) return;
-    if (segments > 1 && !may_pay(request.bytes, shape.blocks, costs)) return;
+    if (segments > 1 && !may_pay(request.bytes, shape.blocks, table.of(request.placement.link))) return;
     candidates.push_back(
-        {&algorithm, segments, shape, price(algorithm, shape, request.bytes, request.placement, costs)});
+        {&algorithm, segments, shape, price(algorithm, shape, request.bytes, request.placement, table)});
     failures = candidates.back().price.seconds < least ? 0 : failures + 1;
     least = std::min(least, candidates.back().price.seconds);
   }
@@ -42,13 +42,14 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
   std::vector<Candidate> candidates;
   const auto add_all = [&](const Request& each) {
     for (const Algorithm* const algorithm : algorithms()) {
-      add_candidates(*algorithm, each, table.of(each.placement.link), candidates);
+      add_candidates(*algorithm, each, table, candidates);
     }
   };
   const std::string defect = defect_of(request.shape);
   if (defect.empty()) {
     Request alone = request;
     alone.shape.size -= std::exchange(alone.shape.auxiliaries, 0);
+    if (alone.shape.hosts.are_known()) alone.shape.hosts = alone.shape.hosts.first(alone.shape.size);
     add_all(alone);
     if (request.shape.auxiliaries > 0) add_all(request);
   }

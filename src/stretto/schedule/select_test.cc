@@ -49,6 +49,30 @@ TEST(Select, OverWiresLargeVectorsAreCut) {
   EXPECT_EQ(chosen(Operation::allreduce, 16, 8, wire), "recursive_doubling");
 }
 
+TEST(Select, HostsWithSeveralRanksSpeakWithOneVoice) {
+  const auto chosen_on = [](Operation operation, const Hosts& hosts, std::uint64_t bytes) {
+    Request asked = request(operation, hosts.ranks(), bytes, {Link::wire, hosts.most(), hosts.most()});
+    asked.shape.hosts = hosts;
+    return select(asked, built_in_costs());
+  };
+  for (const Operation operation :
+       {Operation::allreduce, Operation::broadcast, Operation::reduce, Operation::barrier, Operation::allgather}) {
+    for (const Hosts& hosts : {Hosts::even(13, 4), test::placements(16)[2]}) {
+      const Candidate small = chosen_on(operation, hosts, 8);
+      EXPECT_TRUE(small.algorithm->needs_hosts()) << describe(small.shape) << ": " << small.algorithm->name();
+    }
+  }
+  // Of four ranks each in order, Rabenseifner's all-reduce goes by hosts without knowing it.
+  const Candidate large = chosen_on(Operation::allreduce, Hosts::even(12, 4), 1 << 20);
+  EXPECT_TRUE(large.algorithm->needs_hosts()) << large.algorithm->name();
+  // In turn, a flat ring crosses the wire with every message.
+  const Candidate in_turn = chosen_on(Operation::allreduce, test::placements(16)[2], 1 << 20);
+  EXPECT_TRUE(in_turn.algorithm->needs_hosts()) << in_turn.algorithm->name();
+  // Where all links are alike there is nothing to be gained.
+  EXPECT_FALSE(
+      select(request(Operation::allreduce, 16, 8, {Link::wire, 1, 1}), built_in_costs()).algorithm->needs_hosts());
+}
+
 std::vector<Shape> shapes_of(Rank size) {
   std::vector<Shape> shapes;
   for (int each = 0; each <= static_cast<int>(Operation::general_reduce); ++each) {
@@ -88,7 +112,7 @@ TEST(Select, CandidatesSupportTheShapeAndComeInOrder) {
 
 TEST(Select, EveryAlgorithmThatFitsIsACandidate) {
   for (const Algorithm* const algorithm : algorithms()) {
-    const Shape shape = test::shape(*algorithm, 7);
+    const Shape shape = test::shape(*algorithm, 7);  // with hosts, if it needs them
     const std::vector<Candidate> candidates =
         rank_candidates({shape, 4096, true, {Link::local, 7, 1}}, built_in_costs());
     EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& each) {

@@ -65,6 +65,9 @@ std::string describe(const Shape& shape) {
   }
   if (shape.auxiliaries != 0) text += ", the last " + std::to_string(shape.auxiliaries) + " auxiliary";
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";
+  if (shape.hosts.are_known()) {
+    text += ", on " + std::to_string(shape.hosts.count()) + (shape.hosts.count() == 1 ? " host" : " hosts");
+  }
   if (shape.reproducible) {
     text += ", in the canonical tree";
   } else if (!shape.commutative) {
@@ -122,6 +125,10 @@ std::string defect_of(const Shape& shape) {
     return "only an allreduce has auxiliaries; they must be 0";
   }
   if (shape.auxiliaries >= shape.size) return "of " + std::to_string(shape.size) + " ranks, all are auxiliary";
+  if (shape.hosts.are_known() && shape.hosts.ranks() != shape.size) {
+    return "the hosts are those of " + std::to_string(shape.hosts.ranks()) + " ranks, not of " +
+           std::to_string(shape.size);
+  }
   return defect_of_roles(shape);
 }
 

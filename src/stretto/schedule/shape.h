@@ -6,13 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "stretto/schedule/hosts.h"
+#include "stretto/schedule/rank.h"
+
 namespace stretto::schedule {
-
-/// A member's place in its group: 0 to size - 1. The executor maps ranks to nodes; `schedule` knows no nodes.
-using Rank = std::uint32_t;
-
-/// The largest group that can be reasoned about: rank arithmetic stays within 32 bits.
-inline constexpr Rank max_size = Rank{1} << 31U;
 
 enum class Operation : std::uint8_t {
   barrier,
@@ -48,6 +45,9 @@ struct Shape {
 
   /// allreduce: so many ranks, the last ones, neither contribute nor receive, but may help. Otherwise 0.
   Rank auxiliaries = 0;
+
+  /// On which host each rank is, where schedules are to go by it.
+  Hosts hosts = {};
 
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };

@@ -12,46 +12,51 @@ namespace {
 /// The rules of LogGP, see network.h.
 class LogGpTiming {
  public:
-  explicit LogGpTiming(const Network& network) : network_(network) {}
+  LogGpTiming(const Hosts& hosts, const Network& between, const Network& inside)
+      : between_(between), inside_(inside), wires_(hosts) {}
 
   void begin_round(std::uint32_t, std::span<const Clock>) {}
-  void begin_rank(Rank, std::span<const Step>) {}
+  void begin_rank(Rank me, std::span<const Step>) { me_ = me; }
 
-  double send(Clock& clock, const Step&, std::uint64_t bytes) const {
-    const double start = std::max(clock.now, clock.next_send);
-    clock.now = start + network_.overhead;
-    clock.next_send = start + network_.gap + streaming(bytes);
-    return clock.now + streaming(bytes) + network_.latency;
+  double send(Clock& clock, const Step& step, std::uint64_t bytes) {
+    const Network& network = network_with(step.peer);
+    Clock& wire = wire_with(clock, step.peer);
+    const double start = std::max(clock.now, wire.next_send);
+    clock.now = start + network.overhead;
+    wire.next_send = start + network.gap + streaming(network, bytes);
+    return clock.now + streaming(network, bytes) + network.latency;
   }
 
-  void receive(Clock& clock, const Step&, std::uint64_t bytes, double arrival) const {
-    const double start = std::max({clock.now, clock.next_receive, arrival});
-    clock.now = start + network_.overhead;
-    clock.next_receive = start + network_.gap + streaming(bytes);
+  void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
+    const Network& network = network_with(step.peer);
+    Clock& wire = wire_with(clock, step.peer);
+    const double start = std::max({clock.now, wire.next_receive, arrival});
+    clock.now = start + network.overhead;
+    wire.next_receive = start + network.gap + streaming(network, bytes);
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) const {
-    clock.now += static_cast<double>(bytes) * network_.reduction_time;
+    clock.now += static_cast<double>(bytes) * between_.reduction_time;
   }
   void copy(Clock&, std::size_t, std::uint64_t) const {}
 
  private:
+  const Network& network_with(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : between_; }
+  Clock& wire_with(Clock& clock, Rank peer) { return wires_.lie_between(me_, peer) ? wires_.of(me_) : clock; }
+
   /// What the bytes after the first add to a message.
-  double streaming(std::uint64_t bytes) const {
-    return bytes == 0 ? 0 : static_cast<double>(bytes - 1) * network_.byte_time;
+  static double streaming(const Network& network, std::uint64_t bytes) {
+    return bytes == 0 ? 0 : static_cast<double>(bytes - 1) * network.byte_time;
   }
 
-  const Network& network_;
+  const Network& between_;
+  const Network& inside_;
+  HostWires wires_;
+  Rank me_ = 0;
 };
 
-}  // namespace
-
-Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
-                    Clocks clocks) {
-  algorithm.require(shape);
-  const bool one_for_all =
-      clocks == Clocks::fewest && algorithm.rotation_symmetric(shape) && BlockLengths(shape, bytes).are_equal();
-  LogGpTiming timing(network);
+Prediction walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, LogGpTiming timing,
+                    bool one_for_all) {
   Walk walk(algorithm, shape, bytes, timing, one_for_all);
   Prediction prediction;
   prediction.rounds = algorithm.rounds(shape);
@@ -74,6 +79,24 @@ Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_
   }
   prediction.mean = sum / static_cast<double>(receivers);
   return prediction;
+}
+
+}  // namespace
+
+Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
+                    Clocks clocks) {
+  algorithm.require(shape);
+  const bool one_for_all =
+      clocks == Clocks::fewest && algorithm.rotation_symmetric(shape) && BlockLengths(shape, bytes).are_equal();
+  // One network: where ranks are makes no difference.
+  static const Hosts unknown;
+  return walk_all(algorithm, shape, bytes, LogGpTiming(unknown, network, network), one_for_all);
+}
+
+Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& between,
+                    const Network& inside) {
+  algorithm.require(shape);
+  return walk_all(algorithm, shape, bytes, LogGpTiming(shape.hosts, between, inside), false);
 }
 
 }  // namespace stretto::schedule

@@ -31,5 +31,9 @@ enum class Clocks : std::uint8_t {
 /// Error(invalid_argument) if the algorithm refuses the shape.
 Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
                     Clocks clocks = Clocks::fewest);
+/// The same with a clock for each rank of a shape whose hosts are known: `between` connects these, one link for all
+/// ranks of a host, `inside` the ranks of each.
+Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& between,
+                    const Network& inside);
 
 }  // namespace stretto::schedule

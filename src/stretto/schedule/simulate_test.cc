@@ -132,6 +132,35 @@ TEST(Simulate, OneClockTellsTheTimeOfAllWhereAnAlgorithmIsSymmetric) {
   }
 }
 
+TEST(Simulate, HostsHaveANetworkInside) {
+  Network inside = network;
+  inside.latency = 0.1e-6;
+  inside.overhead = 0.05e-6;
+  const double inside_time = 2 * inside.overhead + inside.latency + 7 * inside.byte_time;
+  const Algorithm& leaders = find_algorithm("leaders_broadcast");
+  const Shape shape{.operation = Operation::broadcast, .size = 4, .hosts = Hosts::even(4, 2)};
+  expect_near(simulate(leaders, shape, 8, network, inside).maximum, message_time(8) + inside_time);
+  const Algorithm& flat = find_algorithm("linear_broadcast");
+  // Rank 1 is told first, then the other host, one message after the other.
+  const double wire = network.gap + 7 * network.byte_time + message_time(8);
+  expect_near(simulate(flat, shape, 8, network, inside).maximum, inside.overhead + wire);
+  // Where one network is all, hosts make no difference.
+  expect_near(simulate(flat, shape, 8, network).maximum,
+              simulate(flat, {.operation = Operation::broadcast, .size = 4}, 8, network).maximum);
+}
+
+TEST(Simulate, RanksOfAHostShareItsWire) {
+  // Each rank exchanges with the one of the other host, and those of a host take turns.
+  const Algorithm& butterfly = find_algorithm("recursive_doubling");
+  const std::uint64_t bytes = 1 << 20;
+  const auto seconds = [&](const Hosts& hosts) {
+    const Shape shape{.operation = Operation::allreduce, .size = 8, .hosts = hosts};
+    return simulate(butterfly, shape, bytes, network, network).maximum;
+  };
+  const double once = static_cast<double>(bytes) * network.byte_time;
+  EXPECT_NEAR(seconds(Hosts::even(8, 2)) - seconds(Hosts::even(8, 8)), 3 * once, 0.1 * once);
+}
+
 TEST(Simulate, ReachesLargeMachines) {
   const Prediction prediction = predict("recursive_doubling", 131072, 8);
   expect_near(prediction.maximum, 17 * (message_time(8) + 8 * network.reduction_time));

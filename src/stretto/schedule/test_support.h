@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/hash.h"
 #include "stretto/base/random.h"
 #include "stretto/base/test_support.h"
 #include "stretto/schedule/algorithm.h"
@@ -17,9 +18,32 @@ namespace stretto::schedule::test {
 
 using stretto::test::seeds;
 
+/// Ranks on hosts: in order, four on each; in order, hosts of different sizes; in turn; without a pattern; on one host;
+/// each on its own. Those that differ.
+inline std::vector<Hosts> placements(Rank size) {
+  std::vector<std::vector<std::uint32_t>> hosts(6);
+  for (Rank rank = 0; rank < size; ++rank) {
+    const std::uint32_t uneven = hosts[1].empty() ? 0 : hosts[1].back();
+    const bool is_full = std::count(hosts[1].begin(), hosts[1].end(), uneven) > uneven * 5 % 7;
+    hosts[0].push_back(rank / 4);
+    hosts[1].push_back(uneven + (is_full ? 1 : 0));
+    hosts[2].push_back(rank % 3);
+    hosts[3].push_back(static_cast<std::uint32_t>(mix_64(rank) % 5));
+    hosts[4].push_back(7);
+    hosts[5].push_back(rank);
+  }
+  std::vector<Hosts> placements;
+  for (const std::vector<std::uint32_t>& each : hosts) {
+    const Hosts placement(each);
+    if (std::find(placements.begin(), placements.end(), placement) == placements.end()) placements.push_back(placement);
+  }
+  return placements;
+}
+
 /// The plainest shape of `size` ranks for `algorithm`; of a general reduce, that of an all-reduce.
 inline Shape shape(const Algorithm& algorithm, Rank size) {
   Shape shape{.operation = algorithm.operation(), .size = size};
+  if (algorithm.needs_hosts() && size > 0) shape.hosts = Hosts::even(size, (size + 3) / 4);
   if (shape.operation == Operation::general_reduce) shape.contributors = shape.inner_receivers = size;
   return algorithm.with_segments(shape);
 }
@@ -39,15 +63,19 @@ inline std::vector<Shape> with_roles(const Shape& shape) {
 }
 
 /// All shapes of `size` ranks that `algorithm` supports: each root up to `roots`, operators that commute or not, these
-/// also reproducible, up to `segments` segments.
+/// also reproducible, all placements if it goes by them, up to `segments` segments.
 inline std::vector<Shape> shapes(const Algorithm& algorithm, Rank size, Rank roots, std::uint32_t segments = 3) {
   std::vector<Shape> shapes;
+  const std::vector<Hosts> everywhere = algorithm.needs_hosts() ? placements(size) : std::vector<Hosts>(1);
   for (Rank root = 0; root < std::min(roots, size); ++root) {
-    for (const Shape& plain : with_operators({.operation = algorithm.operation(), .size = size, .root = root})) {
-      for (const Shape& uncut : with_roles(plain)) {
-        for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
-          const Shape shape = algorithm.with_segments(uncut, n);
-          if (algorithm.supports(shape)) shapes.push_back(shape);
+    for (Shape plain : with_operators({.operation = algorithm.operation(), .size = size, .root = root})) {
+      for (const Hosts& hosts : everywhere) {
+        plain.hosts = hosts;
+        for (const Shape& uncut : with_roles(plain)) {
+          for (std::uint32_t n = 1; n <= std::min(segments, algorithm.blocking(uncut).most_segments); ++n) {
+            const Shape shape = algorithm.with_segments(uncut, n);
+            if (algorithm.supports(shape)) shapes.push_back(shape);
+          }
         }
       }
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 namespace stretto::fabric {
 namespace {
@@ -25,7 +26,7 @@ TEST(NetworkModel, OneMessageTakesOverheadBytesAndLatency) {
   NetworkModel network(machine());
   EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 1000) * nanosecond);
   EXPECT_EQ(network.reach(2, 1, 64, 10 * nanosecond), (10 + 200 + 64 + 1000) * nanosecond);
-  EXPECT_EQ(network.handle(1, 1200 * nanosecond), (1200 + 200) * nanosecond);
+  EXPECT_EQ(network.handle(0, 1, 1200 * nanosecond), (1200 + 200) * nanosecond);
 }
 
 // k small messages: one leaves every g; k large ones: one every o + nG.
@@ -41,15 +42,43 @@ TEST(NetworkModel, ASenderIsLimitedByItsGapOrItsBytes) {
 
 TEST(NetworkModel, AReceiverHandlesOneAfterAnother) {
   NetworkModel network(machine());
-  for (int k = 1; k <= 10; ++k) EXPECT_EQ(network.handle(3, 0), k * 200 * nanosecond);
-  EXPECT_EQ(network.handle(3, 10'000 * nanosecond), 10'200 * nanosecond);
-  EXPECT_EQ(network.handle(2, 0), 200 * nanosecond) << "receivers are independent";
+  for (int k = 1; k <= 10; ++k) EXPECT_EQ(network.handle(0, 3, 0), k * 200 * nanosecond);
+  EXPECT_EQ(network.handle(0, 3, 10'000 * nanosecond), 10'200 * nanosecond);
+  EXPECT_EQ(network.handle(0, 2, 0), 200 * nanosecond) << "receivers are independent";
 }
 
 TEST(NetworkModel, AnIdleSenderDoesNotSaveUpItsGap) {
   NetworkModel network(machine());
   network.reach(0, 1, 0, 0);
   EXPECT_EQ(network.reach(0, 1, 0, 5000 * nanosecond), (5000 + 1200) * nanosecond);
+}
+
+TEST(NetworkModel, NodesOfAHostHaveALinkOfTheirOwnAndShareTheWire) {
+  SimOptions options = machine();
+  options.hosts = 2;
+  options.inside_latency = 100e-9;
+  options.inside_overhead = 20e-9;
+  options.inside_seconds_per_byte = 0.5e-9;
+  NetworkModel network(options);
+  EXPECT_EQ(network.reach(0, 1, 1000, 0), (20 + 500 + 100) * nanosecond);
+  EXPECT_EQ(network.handle(0, 1, 0), 20 * nanosecond);
+  EXPECT_EQ(network.handle(2, 1, 1000 * nanosecond), 1200 * nanosecond);
+  // Nodes 0 and 1 send to the other host at once: their overheads pass together, their bytes one after the other.
+  EXPECT_EQ(network.reach(0, 2, 1000, 10'000 * nanosecond), (10'000 + 200 + 1000 + 1000) * nanosecond);
+  EXPECT_EQ(network.reach(1, 3, 1000, 10'000 * nanosecond), (10'000 + 200 + 2 * 1000 + 1000) * nanosecond);
+  EXPECT_EQ(network.reach(2, 0, 1000, 10'000 * nanosecond), (10'000 + 200 + 1000 + 1000) * nanosecond)
+      << "the other host has a wire of its own";
+  EXPECT_EQ(network.reach(0, 1, 0, 11'200 * nanosecond), (11'200 + 20 + 100) * nanosecond)
+      << "who is through with its own bytes does not wait for the wire";
+}
+
+TEST(NetworkModel, HostsAreFilledInOrderAndEvenly) {
+  SimOptions options;
+  options.nodes = 7;
+  options.hosts = 3;
+  std::vector<std::uint32_t> hosts;
+  for (NodeId node = 0; node < options.nodes; ++node) hosts.push_back(options.host_of(node));
+  EXPECT_EQ(hosts, (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 2, 2}));
 }
 
 TEST(NetworkModel, ANodeReachesItselfAtOnce) {

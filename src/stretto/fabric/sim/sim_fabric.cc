@@ -46,7 +46,7 @@ class SimFabric::Reaching final : public Flight {
     const NodeId from = parcel_->from.self();
     const NodeId to = parcel_->to.self();
     const VirtualTime now = fabric_.timeline_.now();
-    const VirtualTime handled = from == to ? now : fabric_.network_.handle(to, now);
+    const VirtualTime handled = from == to ? now : fabric_.network_.handle(from, to, now);
     fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, std::exchange(parcel_, nullptr)),
                          label(Kind::handle, from, to));
   }

@@ -23,8 +23,7 @@ class SimFabric final : public Fabric, private Carrier {
   std::string_view name() const override { return "sim"; }
   std::span<Endpoint* const> endpoints() override { return endpoints_; }
   std::uint32_t size() const override { return options_.nodes; }
-  /// Every simulated node is a host of its own.
-  std::string host_of(NodeId node) const override { return "sim-" + std::to_string(node); }
+  std::string host_of(NodeId node) const override { return "sim-" + std::to_string(options_.host_of(node)); }
 
   const SimOptions& options() const noexcept { return options_; }
   Timeline& timeline() noexcept { return timeline_; }

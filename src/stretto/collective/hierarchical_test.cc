@@ -1,0 +1,150 @@
+// Groups on several hosts with several nodes each: simulated machines whose nodes share hosts.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+#include "stretto/fabric/sim/sim_fabric.h"
+
+namespace stretto {
+namespace {
+
+using schedule::Operation;
+
+/// The algorithms for `operation` that go by hosts.
+std::vector<std::string_view> by_hosts(Operation operation) {
+  std::vector<std::string_view> names;
+  for (const schedule::Algorithm* const algorithm : schedule::algorithms()) {
+    if (algorithm->needs_hosts() && algorithm->operation() == operation) names.push_back(algorithm->name());
+  }
+  return names;
+}
+
+/// Every collective that has such algorithms, by each of them and as it is chosen, in and out of place.
+Task<> use_all(Node& node, const Group& group, std::size_t count) {
+  const Rank root = group.size() - 1;
+  const std::vector<std::uint64_t> mine = test::values<std::uint64_t>(count, 5, node.id());
+  const std::vector<std::uint64_t> expected = test::reduced<std::uint64_t>(group, count, 5, sum);
+  const auto with_choice = [](std::vector<std::string_view> names) {
+    names.emplace_back();
+    return names;
+  };
+  for (const std::string_view name : with_choice(by_hosts(Operation::allreduce))) {
+    std::vector<std::uint64_t> sums(count);
+    co_await allreduce(node, group, test::input_of(mine), std::span(sums), sum, CollectiveOptions().algorithm(name));
+    EXPECT_EQ(sums, expected) << name;
+    sums = mine;
+    co_await allreduce(node, group, test::input_of(sums), std::span(sums), sum, CollectiveOptions().algorithm(name));
+    EXPECT_EQ(sums, expected) << name << " in place";
+  }
+  for (const std::string_view name : with_choice(by_hosts(Operation::reduce))) {
+    std::vector<std::uint64_t> sums(count);
+    co_await reduce(node, group, test::input_of(mine), std::span(sums), sum, root, CollectiveOptions().algorithm(name));
+    EXPECT_TRUE(group.rank_of(node.id()) != root || sums == expected) << name;
+  }
+  for (const std::string_view name : with_choice(by_hosts(Operation::broadcast))) {
+    std::vector<std::uint64_t> data = mine;
+    co_await broadcast(node, group, std::span(data), root, CollectiveOptions().algorithm(name));
+    EXPECT_EQ(data, test::values<std::uint64_t>(count, 5, group.node(root))) << name;
+  }
+  for (const std::string_view name : with_choice(by_hosts(Operation::allgather))) {
+    std::vector<std::uint64_t> all(count * group.size());
+    co_await allgather(node, group, test::input_of(mine), std::span(all), CollectiveOptions().algorithm(name));
+    for (Rank rank = 0; rank < group.size(); ++rank) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
+      EXPECT_EQ(std::vector(begin, begin + static_cast<std::ptrdiff_t>(count)),
+                test::values<std::uint64_t>(count, 5, group.node(rank)))
+          << name;
+    }
+  }
+  for (const std::string_view name : with_choice(by_hosts(Operation::barrier))) {
+    co_await barrier(node, group, CollectiveOptions().algorithm(name));
+  }
+}
+
+TEST(Hierarchical, EveryCollectiveComesOutRightOnNodesThatShareHosts) {
+  for (const std::string machine :
+       {"sim:13,hosts=4", "sim:6,hosts=2,seed=3,jitter=3us,reorder=0.3,delay=40us,delay_probability=0.05"}) {
+    test::run_on(machine, [](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      std::vector<NodeId> turned;  // ranks of a host in turn with those of others
+      for (NodeId each = 0; each < all.size(); ++each) turned.push_back((each * 5 + 2) % all.size());
+      for (const std::size_t count : {std::size_t{1}, std::size_t{300}, std::size_t{20'000}}) {
+        co_await use_all(node, all, count);
+        co_await use_all(node, Group(turned), count);
+      }
+    });
+  }
+}
+
+TEST(Hierarchical, OperatorsThatDoNotCommuteKeepTheirOrder) {
+  test::run_on("sim:13,hosts=4", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const std::vector<test::Affine> mine = test::values<test::Affine>(100, 9, node.id());
+    for (const std::string_view name :
+         {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce", "sliced_doubling_allreduce", ""}) {
+      std::vector<test::Affine> composed(mine.size());
+      co_await allreduce(node, all, test::input_of(mine), std::span(composed), test::Compose(),
+                         CollectiveOptions().algorithm(name));
+      EXPECT_EQ(composed, test::reduced<test::Affine>(all, mine.size(), 9, test::Compose())) << name;
+    }
+  });
+}
+
+TEST(Hierarchical, GroupsKnowTheirHostsWhereLinksDiffer) {
+  test::run_on("sim:6,hosts=3", [](Node& node) -> Task<> {
+    const CollectiveService& service = CollectiveService::of(node);
+    EXPECT_EQ(service.hosts_of(Group::all(node)), schedule::Hosts::even(6, 3));
+    EXPECT_EQ(service.hosts_of(Group{1, 2, 0}), schedule::Hosts(std::vector<std::uint32_t>{0, 1, 0}));
+    EXPECT_FALSE(service.hosts_of(Group{4, 5}).are_known()) << "one host";
+    EXPECT_FALSE(service.hosts_of(Group{0, 2, 4}).are_known()) << "one each";
+    std::uint64_t one = 1;
+    std::uint64_t sum_of_all = 0;
+    const auto call = [&](const Group& group) {
+      allreduce(node, group, std::span<const std::uint64_t>(&one, 1), std::span(&sum_of_all, 1), sum,
+                CollectiveOptions().algorithm("leaders_allreduce"));
+    };
+    const Group own({node.id(), (node.id() + 2) % 6});
+    EXPECT_NE(test::refusal([&] { call(own); }).find("goes by the hosts that the ranks are on"), std::string::npos);
+    co_return;
+  });
+}
+
+/// Virtual seconds of one all-reduce of 16 nodes on 4 hosts, by the named algorithm, or (no name) as it is chosen.
+double seconds_of_allreduce(std::size_t bytes, std::string_view name, std::uint32_t segments = 1) {
+  Runtime runtime(test::options_for("sim:16,hosts=4,latency=5us,overhead=0.5us,gap=0.5us,bandwidth=1GB/s"));
+  auto& fabric = static_cast<fabric::SimFabric&>(runtime.fabric());
+  runtime.run([&](Node& node) -> Task<> {
+    const std::vector<std::uint64_t> mine(bytes / sizeof(std::uint64_t), node.id());
+    std::vector<std::uint64_t> sums(mine.size());
+    co_await allreduce(node, Group::all(node), test::input_of(mine), std::span(sums), sum,
+                       CollectiveOptions().algorithm(name, segments));
+    EXPECT_EQ(sums, std::vector<std::uint64_t>(mine.size(), 120));
+  });
+  return fabric::to_seconds(fabric.timeline().now());
+}
+
+TEST(Hierarchical, SixteenNodesOnFourHostsTakeLessTimeThanByAnyFlatSchedule) {
+  for (const auto& [bytes, name] : {std::pair<std::size_t, std::string_view>(8, "leaders_allreduce"),
+                                    {std::size_t{1} << 20U, "sliced_ring_allreduce"}}) {
+    const double by_hosts = seconds_of_allreduce(bytes, name);
+    const double chosen = seconds_of_allreduce(bytes, {});
+    schedule::Request request;
+    request.shape = {.operation = Operation::allreduce, .size = 16};
+    request.bytes = bytes;
+    request.placement.link = schedule::Link::wire;
+    for (const schedule::Candidate& flat : rank_candidates(request, schedule::built_in_costs())) {
+      const double flat_seconds = seconds_of_allreduce(bytes, flat.algorithm->name(), flat.segments);
+      EXPECT_LT(by_hosts, flat_seconds) << flat.algorithm->name() << ", " << bytes << " bytes";
+      EXPECT_LE(chosen, flat_seconds) << flat.algorithm->name() << ", " << bytes << " bytes";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto

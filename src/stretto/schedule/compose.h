@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/schedule/algorithm.h"
+
+/// How schedules compose (DESIGN 6): an algorithm may consist of others, each among some of the ranks and on some of
+/// the blocks, whose peers, blocks and buffers are renamed. The parts know nothing of it, and the whole is verified and
+/// priced as any other algorithm.
+namespace stretto::schedule {
+
+/// Some ranks of a group as a group of their own.
+class Subgroup {
+ public:
+  /// The members of a host. `hosts` outlives it.
+  static Subgroup of_host(const Hosts& hosts, std::uint32_t host) noexcept { return {hosts, true, host, 0}; }
+  /// One rank of each host, in the order of hosts: `chosen` of its own host, of the others the member at `place`.
+  /// REQUIRES: place < hosts.fewest().
+  static Subgroup across(const Hosts& hosts, Rank chosen, Rank place = 0) noexcept {
+    return {hosts, false, chosen, place};
+  }
+
+  Rank operator[](Rank rank) const noexcept {
+    if (is_of_host_) return hosts_->members(which_)[rank];
+    return hosts_->of(which_) == rank ? which_ : hosts_->members(rank)[place_];
+  }
+
+ private:
+  Subgroup(const Hosts& hosts, bool is_of_host, Rank which, Rank place) noexcept
+      : hosts_(&hosts), is_of_host_(is_of_host), which_(which), place_(place) {}
+
+  const Hosts* hosts_;
+  bool is_of_host_;
+  Rank which_;  ///< the host, or the rank that is chosen of its own
+  Rank place_;
+};
+
+/// What the blocks of a part are in the whole.
+struct BlockNames {
+  enum class Kind : std::uint8_t {
+    slices,    ///< block b: `each` blocks from first + b * each on; of 0 each, messages say that their sender is there
+    of_ranks,  ///< block b: that of the part's rank b
+    of_hosts,  ///< block b: those of the members of host b
+  };
+  Kind kind = Kind::slices;
+  std::uint32_t first = 0;
+  std::uint32_t each = 1;
+};
+
+/// A buffer of a part in the whole; scratch from the vector of that number on.
+struct BufferName {
+  Buffer buffer = Buffer::input;
+  std::uint32_t vector = 0;
+};
+
+/// What one rank does of another algorithm. Where input and output of the part have one name, it is in place.
+struct Part {
+  const Algorithm* algorithm;
+  Shape shape;
+  Subgroup ranks;
+  Rank me;  ///< in `ranks`
+  BlockNames blocks = {};
+  BufferName input = {Buffer::input};
+  BufferName output = {Buffer::output};
+  BufferName scratch = {Buffer::scratch};
+};
+
+/// An algorithm in phases, in each of which a rank takes part in any number of others. They must not touch the same
+/// blocks. Phases follow one another in rounds; in time a rank goes on as soon as it has what it needs.
+class Composition : public Algorithm {
+ public:
+  bool needs_hosts() const noexcept final { return true; }
+  std::uint32_t rounds(const Shape& shape) const final;
+  void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const final;
+  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const final;
+
+ protected:
+  static constexpr std::uint32_t phases = 3;
+
+  /// The most rounds that any rank's part of a phase takes; 0 where nobody has one.
+  virtual std::uint32_t rounds_of(const Shape& shape, std::uint32_t phase) const = 0;
+  virtual std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const = 0;
+};
+
+// Words for those who compose. `whole` is the shape of the whole, and outlives what they return.
+
+/// The shape of a part: of another operation and size, with the operator of the whole.
+Shape part_shape(const Shape& whole, Operation operation, Rank size, Rank root = 0, std::uint32_t blocks = 1);
+
+/// Of an algorithm for the members of my host that moves all blocks of the whole as one, from or to the member `root`.
+Part inside(const Shape& whole, const Algorithm& algorithm, Rank me, Rank root);
+/// Its rounds, on the fullest host; 0 if all hosts have one rank each. REQUIRES: fewer ranks do not take more rounds.
+std::uint32_t rounds_inside(const Shape& whole, const Algorithm& algorithm);
+
+/// The one who speaks for a rank's host where `root` does for its own.
+Rank leader_of_host(const Shape& whole, Rank me, Rank root);
+
+}  // namespace stretto::schedule
