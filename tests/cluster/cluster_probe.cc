@@ -162,33 +162,82 @@ struct Compose {
   Affine operator()(const Affine& f, const Affine& g) const { return {f.a * g.a, f.a * g.b + f.b}; }
 };
 
-void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
-  const auto root = static_cast<Rank>(round % group.size());
-  const Rank rank = group.rank_of(node.id());
-  const Words mine = words_of(rank, count, round);
-  const Words sums = sum_of_words(group.size(), count, round);
-  const std::string where = " of " + std::to_string(count) + " words";
+// One collective of a group, of `count` words of each rank in that round, done as `options` say.
+struct Trial {
+  Node& node;
+  const Group& group;
+  std::size_t count;
+  std::uint64_t round;
+  CollectiveOptions options;
 
-  Words data = rank == root ? mine : Words(count);
-  broadcast<std::uint64_t>(node, group, data, root).wait();
-  check(data == words_of(root, count, round), "a broadcast" + where);
-
-  Words at_root(rank == root ? count : 0);
-  reduce<std::uint64_t>(node, group, mine, at_root, sum, root).wait();
-  check(rank != root || at_root == sums, "a reduce" + where);
-
-  Words everywhere(count);
-  allreduce<std::uint64_t>(node, group, mine, everywhere, sum).wait();
-  check(everywhere == sums, "an all-reduce" + where);
-
-  Words gathered(count * group.size());
-  allgather<std::uint64_t>(node, group, mine, gathered).wait();
-  for (Rank from = 0; from < group.size(); ++from) {
-    const Words theirs = words_of(from, count, round);
-    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(count * from)),
-          "an all-gather" + where);
+  Rank rank() const { return group.rank_of(node.id()); }
+  Rank root() const { return static_cast<Rank>(round % group.size()); }
+  Words mine() const { return words_of(rank(), count, round); }
+  Words sums() const { return sum_of_words(group.size(), count, round); }
+  std::string named(const char* operation) const {
+    return std::string(operation) + " of " + std::to_string(count) + " words " + std::string(options.algorithm());
   }
-  barrier(node, group).wait();
+};
+
+void check_broadcast(const Trial& trial) {
+  Words data = trial.rank() == trial.root() ? trial.mine() : Words(trial.count);
+  broadcast<std::uint64_t>(trial.node, trial.group, data, trial.root(), trial.options).wait();
+  check(data == words_of(trial.root(), trial.count, trial.round), trial.named("a broadcast"));
+}
+
+void check_reduce(const Trial& trial) {
+  const bool is_root = trial.rank() == trial.root();
+  Words at_root(is_root ? trial.count : 0);
+  reduce<std::uint64_t>(trial.node, trial.group, trial.mine(), at_root, sum, trial.root(), trial.options).wait();
+  check(!is_root || at_root == trial.sums(), trial.named("a reduce"));
+}
+
+void check_allreduce(const Trial& trial) {
+  Words everywhere(trial.count);
+  allreduce<std::uint64_t>(trial.node, trial.group, trial.mine(), everywhere, sum, trial.options).wait();
+  check(everywhere == trial.sums(), trial.named("an all-reduce"));
+}
+
+void check_allgather(const Trial& trial) {
+  Words gathered(trial.count * trial.group.size());
+  allgather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.options).wait();
+  for (Rank from = 0; from < trial.group.size(); ++from) {
+    const Words theirs = words_of(from, trial.count, trial.round);
+    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(trial.count * from)),
+          trial.named("an all-gather"));
+  }
+}
+
+void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
+
+void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
+  const Trial trial{node, group, count, round, CollectiveOptions()};
+  for (const auto& checked : {check_broadcast, check_reduce, check_allreduce, check_allgather, check_barrier}) {
+    checked(trial);
+  }
+}
+
+// By each of the algorithms that go by hosts: these are there where several nodes share one of several hosts.
+void check_by_hosts(Node& node, const Arguments&) {
+  static const std::map<schedule::Operation, void (*)(const Trial&)> checks = {
+      {schedule::Operation::broadcast, check_broadcast},
+      {schedule::Operation::reduce, check_reduce},
+      {schedule::Operation::allreduce, check_allreduce},
+      {schedule::Operation::allgather, check_allgather},
+      {schedule::Operation::barrier, check_barrier}};
+  const Group all = Group::all(node);
+  std::size_t tried = 0;
+  for (const schedule::Algorithm* const algorithm : schedule::algorithms()) {
+    if (!algorithm->needs_hosts()) continue;
+    ++tried;
+    for (const std::size_t count : {1U, 100U, 30'000U}) {
+      for (std::uint64_t round = 0; round < node.size(); ++round) {
+        checks.at(algorithm->operation())({node, all, count, round, CollectiveOptions().algorithm(algorithm->name())});
+      }
+    }
+  }
+  check(tried > 10, "that there are such algorithms");
+  say(node, "of " + std::to_string(node.size()) + " OK");
 }
 
 void check_order_of_operands(Node& node) {
@@ -394,6 +443,7 @@ void sum_reproducibly(Node& node, const Arguments& arguments) {
 int main(int argc, char** argv) {
   static const std::map<std::string, std::function<void(Node&, const Arguments&)>> actions = {
       {"everything", [](Node& node, const Arguments&) { check_everything(node); }},
+      {"by-hosts", check_by_hosts},
       {"die", die},
       {"fail", fail},
       {"stop", stop},

@@ -313,6 +313,12 @@ class Hosts(Agents):
                     survivors = [f"node {node} peer_lost" for node in range(4) if node != victim]
                     self.assertEqual(said(result), survivors, (place, result))
 
+    def test_schedules_that_go_by_hosts(self):
+        for network in self.each_network():
+            result = self.run_on(network, "alpha,beta", 5, "by-hosts")
+            self.assertEqual(result.returncode, 0, result)
+            self.assertEqual(said(result), all_ok(5), result)
+
     def test_a_network_that_is_not_there_is_named(self):
         agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')
         options = ["--hosts", "alpha,beta", "--agent", agent, "--bind", "127.0.0.1"]

@@ -44,9 +44,9 @@ schedule::Placement placement_of(const Surroundings& surroundings, schedule::Lin
 }
 
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group) {
-  if (surroundings.simulated == nullptr || surroundings.simulated->hosts == 0) return {};
+  if (surroundings.hosts.empty()) return {};
   std::vector<std::uint32_t> host_of;
-  for (const NodeId node : group.nodes()) host_of.push_back(surroundings.simulated->host_of(node));
+  for (const NodeId node : group.nodes()) host_of.push_back(surroundings.hosts[node]);
   schedule::Hosts hosts(host_of);
   return hosts.are_nested() ? hosts : schedule::Hosts();
 }

@@ -21,7 +21,7 @@ schedule::CostTable costs_of(const Surroundings& surroundings);
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
 
 /// On which host each member of a group is, for schedules to go by: known where the members are on several hosts, and
-/// several of them on one of these, as far as the surroundings say it.
+/// several of them on one of these.
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group);
 
 /// Chooses schedules for the nodes of a process (CONTRACTS 12): by schedule::select, from what is the same at all nodes

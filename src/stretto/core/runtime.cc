@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -141,6 +142,7 @@ struct Runtime::Parts {
   unsigned nodes_of_this_host();
   ThreadEngine::Options engine_options(unsigned cores);
   void look_around(const RuntimeOptions& options);
+  std::vector<std::uint32_t> numbered_hosts();
   void make_nodes();
   bool meet_at_the_end();
   Cause failure_of(std::span<const Event> mains);
@@ -224,6 +226,7 @@ void Runtime::Parts::look_around(const RuntimeOptions& options) {
   surroundings.tuning = options.tuning;
   surroundings.reproducible = options.reproducible;
   surroundings.one_process = fabric->endpoints().size() == fabric->size();
+  surroundings.hosts = numbered_hosts();
   if (simulator != nullptr) {
     surroundings.simulated = &simulated().options();
   } else if (surroundings.one_process) {
@@ -231,6 +234,22 @@ void Runtime::Parts::look_around(const RuntimeOptions& options) {
   } else {
     surroundings.occupancy = fabric->occupancy();
   }
+}
+
+std::vector<std::uint32_t> Runtime::Parts::numbered_hosts() {
+  std::vector<std::uint32_t> hosts;
+  if (simulator != nullptr) {
+    const fabric::SimOptions& machine = simulated().options();
+    for (NodeId node = 0; machine.hosts != 0 && node < fabric->size(); ++node) hosts.push_back(machine.host_of(node));
+  } else if (fabric->endpoints().size() < fabric->size()) {
+    std::map<std::string, std::uint32_t> numbers;
+    for (NodeId node = 0; node < fabric->size(); ++node) {
+      const auto next = static_cast<std::uint32_t>(numbers.size());
+      hosts.push_back(numbers.try_emplace(fabric->host_of(node), next).first->second);
+    }
+    if (numbers.size() == 1) hosts.clear();
+  }
+  return hosts;
 }
 
 void Runtime::Parts::make_nodes() {

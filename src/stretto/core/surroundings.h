@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "stretto/fabric/fabric.h"
 #include "stretto/fabric/sim/sim_options.h"
@@ -15,8 +17,10 @@ struct Tuning {
 
 /// Where the nodes of a job are, for the layers above. The same at all of them.
 struct Surroundings {
-  fabric::Occupancy occupancy;                    ///< of the host, or the worker threads, that are fullest
-  bool one_process = true;                        ///< all nodes are objects of this process
+  fabric::Occupancy occupancy;  ///< of the host, or the worker threads, that are fullest
+  bool one_process = true;      ///< all nodes are objects of this process
+  /// By node, numbers that differ where the hosts do; empty where all are on one, or that does not matter.
+  std::vector<std::uint32_t> hosts;
   const fabric::SimOptions* simulated = nullptr;  ///< the machine, where it is one
   Tuning tuning;
   bool reproducible = false;  ///< all reductions are to be
