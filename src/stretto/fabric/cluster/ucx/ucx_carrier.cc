@@ -26,6 +26,8 @@ constexpr Default defaults[] = {
     {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1"},         // all frames of a connection on one network
     {"UCX_KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", "5s"},  // for who was told nothing when a connection was closed
 };
+// The send buffer stays the kernel's own choice: with a small one (UCX_TCP_SNDBUF=64K, which would be faster both ways)
+// UCX 1.13 mixes up what it sends when that does not go into the socket at once.
 constexpr Default tcp_defaults[] = {
     // Frames leave from the caller's memory where the socket has room, and else from a copy. UCX's own way of waiting
     // without a copy ("zcopy") must not be used on TCP: when the peer dies in the middle of such a frame, UCX 1.13
@@ -35,7 +37,6 @@ constexpr Default tcp_defaults[] = {
     {"UCX_TCP_CONN_NB", "CONN_NB", "y"},                    // connecting must not block the baton
     {"UCX_TCP_MAX_CONN_RETRIES", "MAX_CONN_RETRIES", "4"},  // each takes the kernel two minutes if nobody answers
     {"UCX_TCP_KEEPCNT", "KEEPCNT", "3"},                    // a vanished host is seen after 10 s and 3 probes
-    {"UCX_TCP_SNDBUF", "SNDBUF", "64K"},                    // as for our own TCP (tcp/socket.cc)
 };
 
 /// Whether the user left TCP among the networks: elsewhere UCX complains about settings of TCP.
