@@ -213,7 +213,7 @@ class Unwinding {
 };
 
 // Goes on until another main fails; tries once more then, as a destructor might.
-Task<> call_until_cancelled(Node& node, Trial& trial, const MayThrow& op) {
+Task<> call_until_cancelled(Node& node, Trial& trial, MayThrow op) {
   const Group all = Group::all(node);
   const Unwinding unwinding(trial);
   std::string said;
@@ -224,7 +224,7 @@ Task<> call_until_cancelled(Node& node, Trial& trial, const MayThrow& op) {
 }
 
 // How far the others are then is the seed's: by how often it has taken part, and for how long it has worked since.
-Task<> fail_on_purpose(Node& node, Trial& trial, const MayThrow& op, std::uint64_t seed) {
+Task<> fail_on_purpose(Node& node, Trial& trial, MayThrow op, std::uint64_t seed) {
   const Group all = Group::all(node);
   Random random(seed);
   for (std::uint64_t i = random.below(3); i > 0; --i) co_await trial.start(node, all, op);
