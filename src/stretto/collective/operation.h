@@ -163,6 +163,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void greet_first_awaited();
   void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
   bool accepts(NodeId from, const CallHeader& theirs);
+  template <class Header>
+  void take(const fabric::Message& message, void (CollectiveOperation::*use)(const Header&, NodeId));
   void fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference);
   void require_member(NodeId from) const;
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;

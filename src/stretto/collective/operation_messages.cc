@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
@@ -117,6 +118,20 @@ bool CollectiveOperation::has_size(NodeId from, const CallHeader& theirs, std::u
   return false;
 }
 
+// Hands a message of this operation on; those of others end it.
+template <class Header>
+void CollectiveOperation::take(const fabric::Message& message,
+                               void (CollectiveOperation::*use)(const Header&, NodeId)) {
+  const auto theirs = fabric::read_header<Header>(message);
+  const CallHeader* call = nullptr;
+  if constexpr (std::is_same_v<Header, CallHeader>) {
+    call = &theirs;
+  } else {
+    call = &theirs.call;
+  }
+  if (accepts(message.from, *call)) (this->*use)(theirs, message.from);
+}
+
 void CollectiveOperation::on_message(const fabric::Message& message) {
   const Entry entry(*this);
   const NodeId from = message.from;
@@ -126,41 +141,13 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
       if (accepts(from, theirs)) on_data(theirs, message);
       break;
     }
-    case fabric::MessageType::collective_ready: {
-      const auto theirs = fabric::read_header<ReadyHeader>(message);
-      if (accepts(from, theirs.call)) on_ready(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_grant: {
-      const auto theirs = fabric::read_header<GrantHeader>(message);
-      if (accepts(from, theirs.call)) on_grant(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_landed: {
-      const auto theirs = fabric::read_header<LandedHeader>(message);
-      if (accepts(from, theirs.call)) on_landed(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_done: {
-      const auto theirs = fabric::read_header<CallHeader>(message);
-      if (accepts(from, theirs)) on_done(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_hello: {
-      const auto theirs = fabric::read_header<HelloHeader>(message);
-      if (accepts(from, theirs.call)) on_hello(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_held: {
-      const auto theirs = fabric::read_header<CallHeader>(message);
-      if (accepts(from, theirs)) on_held(theirs, from);
-      break;
-    }
-    case fabric::MessageType::collective_pull: {
-      const auto theirs = fabric::read_header<CallHeader>(message);
-      if (accepts(from, theirs)) on_pull(theirs, from);
-      break;
-    }
+    case fabric::MessageType::collective_ready: take(message, &CollectiveOperation::on_ready); break;
+    case fabric::MessageType::collective_grant: take(message, &CollectiveOperation::on_grant); break;
+    case fabric::MessageType::collective_landed: take(message, &CollectiveOperation::on_landed); break;
+    case fabric::MessageType::collective_done: take(message, &CollectiveOperation::on_done); break;
+    case fabric::MessageType::collective_hello: take(message, &CollectiveOperation::on_hello); break;
+    case fabric::MessageType::collective_held: take(message, &CollectiveOperation::on_held); break;
+    case fabric::MessageType::collective_pull: take(message, &CollectiveOperation::on_pull); break;
     case fabric::MessageType::collective_released:
       on_released(from, fabric::read_header<ReleasedHeader>(message).pieces);
       break;

@@ -9,63 +9,13 @@
 #include <type_traits>
 
 #include "stretto/base/hash.h"
+#include "stretto/collective/operators.h"  // IWYU pragma: export
 #include "stretto/core/node.h"
 #include "stretto/core/spawn_options.h"
 #include "stretto/core/task.h"
 #include "stretto/schedule/schedule.h"
 
 namespace stretto {
-
-/// The operators that come with Stretto. Each works on all arithmetic types, and on any type that has what it uses.
-struct Sum {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(a + b);
-  }
-};
-struct Product {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(a * b);
-  }
-};
-struct Minimum {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return b < a ? b : a;
-  }
-};
-struct Maximum {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return a < b ? b : a;
-  }
-};
-struct LogicalAnd {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(static_cast<bool>(a) && static_cast<bool>(b));
-  }
-};
-struct LogicalOr {
-  static constexpr bool commutative = true;
-  template <class T>
-  constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(static_cast<bool>(a) || static_cast<bool>(b));
-  }
-};
-
-inline constexpr Sum sum;
-inline constexpr Product product;
-inline constexpr Minimum minimum;
-inline constexpr Maximum maximum;
-inline constexpr LogicalAnd logical_and;
-inline constexpr LogicalOr logical_or;
 
 /// What can be reduced and moved: trivially copyable, so that its bytes are its value.
 template <class T>

@@ -236,6 +236,7 @@ void Runtime::Parts::look_around(const RuntimeOptions& options) {
   }
 }
 
+// The same at all nodes: hosts are numbered in the order of their first nodes.
 std::vector<std::uint32_t> Runtime::Parts::numbered_hosts() {
   std::vector<std::uint32_t> hosts;
   if (simulator != nullptr) {

@@ -145,6 +145,11 @@ std::uint32_t scratch_vectors(const Part& part) {
 
 }  // namespace
 
+std::string_view Composition::source() const noexcept {
+  return "Kielmann et al., \"MagPIe: MPI's collective communication operations for clustered wide area systems\", "
+         "PPoPP 1999";
+}
+
 std::uint32_t Composition::rounds(const Shape& shape) const {
   std::uint32_t rounds = 0;
   for (std::uint32_t phase = 0; phase < phases; ++phase) rounds += rounds_of(shape, phase);

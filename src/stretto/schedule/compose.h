@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "stretto/schedule/algorithm.h"
@@ -70,6 +71,9 @@ struct Part {
 /// blocks. Phases follow one another in rounds; in time a rank goes on as soon as it has what it needs.
 class Composition : public Algorithm {
  public:
+  std::string_view name() const noexcept final { return name_; }
+  /// Where members that speak for their hosts come from.
+  std::string_view source() const noexcept override;
   bool needs_hosts() const noexcept final { return true; }
   std::uint32_t rounds(const Shape& shape) const final;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const final;
@@ -78,9 +82,14 @@ class Composition : public Algorithm {
  protected:
   static constexpr std::uint32_t phases = 3;
 
+  explicit Composition(std::string_view name) noexcept : name_(name) {}
+
   /// The most rounds that any rank's part of a phase takes; 0 where nobody has one.
   virtual std::uint32_t rounds_of(const Shape& shape, std::uint32_t phase) const = 0;
   virtual std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const = 0;
+
+ private:
+  std::string_view name_;
 };
 
 // Words for those who compose. `whole` is the shape of the whole, and outlives what they return.

@@ -23,9 +23,8 @@ class Leaders final : public Composition {
  public:
   using Change = std::function<void(std::uint32_t phase, Rank me, std::vector<Part>& parts)>;
 
-  explicit Leaders(Change change) : change_(std::move(change)) {}
+  explicit Leaders(Change change) : Composition("leaders"), change_(std::move(change)) {}
 
-  std::string_view name() const noexcept override { return "leaders"; }
   std::string_view source() const noexcept override { return "this test"; }
   Operation operation() const noexcept override { return Operation::allreduce; }
 

@@ -10,55 +10,12 @@
 
 #include "stretto/base/error.h"
 #include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/block_lengths.h"
+#include "stretto/schedule/clocks.h"
 
 /// How an algorithm's rounds are walked with one clock a rank. For those who put a price on them: simulate.cc by the
 /// rules of LogGP, cost_model.cc by those of the executor.
 namespace stretto::schedule {
-
-/// Bytes in runs of blocks.
-class BlockLengths {
- public:
-  BlockLengths(const Shape& shape, std::uint64_t bytes)
-      : bytes_(bytes), blocks_(shape.blocks), each_is_whole_(!cuts_vector(shape.operation)) {}
-
-  std::uint64_t of(const BlockRef& ref) const {
-    if (each_is_whole_) return ref.count * bytes_;
-    if (blocks_ == 1 || ref.count == 0) return ref.count * bytes_;
-    const std::uint32_t first = ref.buffer == Buffer::scratch ? ref.first % blocks_ : ref.first;
-    const Piece last = cut(bytes_, blocks_, first + ref.count - 1);
-    return last.first + last.count - cut(bytes_, blocks_, first).first;
-  }
-  bool are_equal() const { return each_is_whole_ || bytes_ % blocks_ == 0; }
-
- private:
-  std::uint64_t bytes_;
-  std::uint32_t blocks_;
-  bool each_is_whole_;
-};
-
-/// When a rank is free, for its next step, its next send and its next receive. Seconds.
-struct Clock {
-  double now = 0;
-  double next_send = 0;
-  double next_receive = 0;
-};
-
-/// When what connects hosts is free: the ranks of a host share it.
-class HostWires {
- public:
-  explicit HostWires(const Hosts& hosts) : hosts_(hosts), wires_(hosts.are_known() ? hosts.count() : 0) {}
-
-  /// Whether a message goes from host to host, and so over these. Of hosts that are not known, nothing does.
-  bool lie_between(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) != hosts_.of(b); }
-  bool are_inside(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) == hosts_.of(b); }
-  /// Of a rank's host; `now` counts for nothing. REQUIRES: the hosts are known.
-  Clock& of(Rank rank) { return wires_[hosts_.of(rank)]; }
-  void all_free_at(double time) { std::fill(wires_.begin(), wires_.end(), Clock{time, time, time}); }
-
- private:
-  const Hosts& hosts_;
-  std::vector<Clock> wires_;
-};
 
 struct Message {
   Rank from = 0;

@@ -21,17 +21,14 @@ class HierarchicalAllgather final : public Composition {
   /// `gather` moves one block a message, `broadcast` a vector whole. The algorithms outlive it.
   HierarchicalAllgather(std::string_view name, const Algorithm& gather, const Algorithm& between,
                         const Algorithm& broadcast) noexcept
-      : name_(name), gather_(gather), between_(between), broadcast_(broadcast) {}
+      : Composition(name), gather_(gather), between_(between), broadcast_(broadcast) {}
 
-  std::string_view name() const noexcept override { return name_; }
-  std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allgather; }
 
  private:
   std::uint32_t rounds_of(const Shape& shape, std::uint32_t phase) const override;
   std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const override;
 
-  std::string_view name_;
   const Algorithm& gather_;
   const Algorithm& between_;
   const Algorithm& broadcast_;

@@ -8,10 +8,7 @@
 namespace stretto::schedule {
 
 std::string_view HierarchicalAllreduce::source() const noexcept {
-  if (slices_ == Slices::one) {
-    return "Kielmann et al., \"MagPIe: MPI's collective communication operations for clustered wide area systems\", "
-           "PPoPP 1999";
-  }
+  if (slices_ == Slices::one) return Composition::source();
   return "Cho, Finkler, Kung and Hunter, \"BlueConnect: decomposing all-reduce for deep learning on heterogeneous "
          "network hierarchy\", MLSys 2019";
 }

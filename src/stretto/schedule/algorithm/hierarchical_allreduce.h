@@ -29,9 +29,8 @@ class HierarchicalAllreduce final : public Composition {
   /// `reduce` and `broadcast` move a vector whole. The algorithms outlive it.
   HierarchicalAllreduce(std::string_view name, Slices slices, const Algorithm& reduce, const Algorithm& between,
                         const Algorithm& broadcast) noexcept
-      : name_(name), slices_(slices), reduce_(reduce), between_(between), broadcast_(broadcast) {}
+      : Composition(name), slices_(slices), reduce_(reduce), between_(between), broadcast_(broadcast) {}
 
-  std::string_view name() const noexcept override { return name_; }
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allreduce; }
   Blocking blocking(const Shape& shape) const override;
@@ -44,7 +43,6 @@ class HierarchicalAllreduce final : public Composition {
   Rank slices_of(const Shape& shape) const;
   Shape between_shape(const Shape& shape) const;
 
-  std::string_view name_;
   Slices slices_;
   const Algorithm& reduce_;
   const Algorithm& between_;

@@ -2,11 +2,6 @@
 
 namespace stretto::schedule {
 
-std::string_view HierarchicalBarrier::source() const noexcept {
-  return "Kielmann et al., \"MagPIe: MPI's collective communication operations for clustered wide area systems\", "
-         "PPoPP 1999";
-}
-
 std::uint32_t HierarchicalBarrier::rounds_of(const Shape& shape, std::uint32_t phase) const {
   if (phase == 1) return between_.rounds(part_shape(shape, Operation::barrier, shape.hosts.count()));
   return rounds_inside(shape, phase == 0 ? reduce_ : broadcast_);

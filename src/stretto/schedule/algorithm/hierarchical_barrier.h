@@ -13,17 +13,14 @@ class HierarchicalBarrier final : public Composition {
   /// The algorithms outlive it.
   HierarchicalBarrier(std::string_view name, const Algorithm& reduce, const Algorithm& between,
                       const Algorithm& broadcast) noexcept
-      : name_(name), reduce_(reduce), between_(between), broadcast_(broadcast) {}
+      : Composition(name), reduce_(reduce), between_(between), broadcast_(broadcast) {}
 
-  std::string_view name() const noexcept override { return name_; }
-  std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::barrier; }
 
  private:
   std::uint32_t rounds_of(const Shape& shape, std::uint32_t phase) const override;
   std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const override;
 
-  std::string_view name_;
   const Algorithm& reduce_;
   const Algorithm& between_;
   const Algorithm& broadcast_;

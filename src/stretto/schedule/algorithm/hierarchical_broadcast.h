@@ -20,10 +20,8 @@ class HierarchicalBroadcast final : public Composition {
  public:
   /// `inside` moves a vector whole. The algorithms outlive it.
   HierarchicalBroadcast(std::string_view name, const Algorithm& between, const Algorithm& inside) noexcept
-      : name_(name), between_(between), inside_(inside) {}
+      : Composition(name), between_(between), inside_(inside) {}
 
-  std::string_view name() const noexcept override { return name_; }
-  std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::broadcast; }
   Blocking blocking(const Shape& shape) const override;
 
@@ -32,7 +30,6 @@ class HierarchicalBroadcast final : public Composition {
   std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const override;
   Shape between_shape(const Shape& shape) const;
 
-  std::string_view name_;
   const Algorithm& between_;
   const Algorithm& inside_;
 };

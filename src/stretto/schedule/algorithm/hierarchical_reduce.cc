@@ -2,11 +2,6 @@
 
 namespace stretto::schedule {
 
-std::string_view HierarchicalReduce::source() const noexcept {
-  return "Kielmann et al., \"MagPIe: MPI's collective communication operations for clustered wide area systems\", "
-         "PPoPP 1999";
-}
-
 Shape HierarchicalReduce::between_shape(const Shape& shape) const {
   return part_shape(shape, Operation::reduce, shape.hosts.count(), shape.hosts.of(shape.root), shape.blocks);
 }

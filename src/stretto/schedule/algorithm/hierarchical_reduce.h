@@ -19,10 +19,8 @@ class HierarchicalReduce final : public Composition {
  public:
   /// `inside` moves a vector whole. The algorithms outlive it.
   HierarchicalReduce(std::string_view name, const Algorithm& inside, const Algorithm& between) noexcept
-      : name_(name), inside_(inside), between_(between) {}
+      : Composition(name), inside_(inside), between_(between) {}
 
-  std::string_view name() const noexcept override { return name_; }
-  std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::reduce; }
   Blocking blocking(const Shape& shape) const override;
   bool needs_commutative() const noexcept override { return between_.needs_commutative(); }
@@ -33,7 +31,6 @@ class HierarchicalReduce final : public Composition {
   std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const override;
   Shape between_shape(const Shape& shape) const;
 
-  std::string_view name_;
   const Algorithm& inside_;
   const Algorithm& between_;
 };

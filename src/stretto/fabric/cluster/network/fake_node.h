@@ -18,7 +18,7 @@
 #include "stretto/fabric/cluster/network/network_transport.h"
 #include "stretto/fabric/cluster/transport.h"
 
-// For tests and benchmarks only.
+// For tests only.
 namespace stretto::fabric::cluster::network_test {
 
 /// All carriers: a test of the transport is one of each. They speak TCP on the loopback, whatever the machine has.
