@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -15,6 +16,24 @@
 namespace stretto {
 
 class FusedReduce;
+
+/// What few calls list.
+struct CallLists {
+  /// Where in bytes the blocks of the ranks begin, and where the last one ends; empty where all are of one size. Of the
+  /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
+  std::vector<std::size_t> block_offsets;
+  std::vector<std::size_t> output_offsets;  ///< all-to-all: likewise, of the output
+  std::vector<ConstByteSpan> shards;        ///< further inputs of this node, to be combined after its input, in order
+};
+
+/// What a plan for several calls says of one (ConcurrentPlan).
+struct CallOfSet {
+  std::optional<Group> order;  ///< the group's members, by rank of the schedule, if not as in the group
+  /// The algorithm for members that do not share memory; null: as it is chosen.
+  const schedule::Algorithm* over_wires = nullptr;
+  std::uint64_t agreement = 0;         ///< digest of what members must agree on beside this call
+  std::shared_ptr<FusedReduce> fused;  ///< if the call stands for several
+};
 
 /// A collective operation without its types: what the functions of collective.h hand to the executor.
 struct CollectiveCall {
@@ -29,17 +48,20 @@ struct CollectiveCall {
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
   bool reproducible = false;           ///< terms are combined in the canonical tree
   Reduction reduction;
-  /// Where in bytes the blocks of the ranks begin, and where the last one ends; empty where all are of one size. Of the
-  /// output of a gather, of the input of others. All ranks pass the same, but for those of an all-to-all.
-  std::vector<std::size_t> block_offsets;
-  std::vector<std::size_t> output_offsets;  ///< all-to-all: likewise, of the output
-  std::vector<ConstByteSpan> shards;        ///< further inputs of this node, to be combined after `input`, in order
-  std::shared_ptr<void> keep_alive;         ///< owns the buffers, if the caller does not
-  std::optional<Group> order;               ///< the group's members, by rank of the schedule, if not as in the group
-  /// The algorithm for members that do not share memory, where a plan for several calls says so; else null.
-  const schedule::Algorithm* over_wires = nullptr;
-  std::uint64_t agreement = 0;         ///< digest of what members must agree on beside this call
-  std::shared_ptr<FusedReduce> fused;  ///< if the call stands for several
+  std::shared_ptr<const CallLists> lists;  ///< null where the call lists nothing
+  std::shared_ptr<CallOfSet> set;          ///< null where it is planned for itself
+  std::shared_ptr<void> keep_alive;        ///< owns the buffers, if the caller does not
+
+  std::span<const std::size_t> block_offsets() const noexcept {
+    return lists == nullptr ? std::span<const std::size_t>() : lists->block_offsets;
+  }
+  std::span<const std::size_t> output_offsets() const noexcept {
+    return lists == nullptr ? std::span<const std::size_t>() : lists->output_offsets;
+  }
+  std::span<const ConstByteSpan> shards() const noexcept {
+    return lists == nullptr ? std::span<const ConstByteSpan>() : lists->shards;
+  }
+  FusedReduce* fused() const noexcept { return set == nullptr ? nullptr : set->fused.get(); }
 };
 
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0
@@ -50,11 +72,12 @@ inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank si
     case Operation::barrier: return 0;
     case Operation::broadcast: return call.output.size();
     case Operation::gather:
-    case Operation::allgather: return call.block_offsets.empty() ? call.input.size() * size : call.block_offsets.back();
+    case Operation::allgather:
+      return call.block_offsets().empty() ? call.input.size() * size : call.block_offsets().back();
     case Operation::scatter:
     case Operation::reduce_scatter:
-      return call.block_offsets.empty() ? call.output.size() * size : call.block_offsets.back();
-    case Operation::all_to_all: return call.block_offsets.empty() ? call.input.size() : 0;
+      return call.block_offsets().empty() ? call.output.size() * size : call.block_offsets().back();
+    case Operation::all_to_all: return call.block_offsets().empty() ? call.input.size() : 0;
     case Operation::general_reduce: return std::max(call.input.size(), call.output.size());
     default: return call.input.size();
   }

@@ -40,12 +40,13 @@ void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t
 }
 
 // Input and output are apart, or in place.
-void require_apart(const CollectiveCall& call, const schedule::Shape& shape, Rank me) {
+void require_apart(const CollectiveCall& call, Rank size, Rank me) {
   const auto* const in = call.input.data();
   const auto* const out = call.output.data();
   if (call.input.empty() || call.output.empty() || in + call.input.size() <= out || out + call.output.size() <= in) {
     return;
   }
+  const schedule::Shape shape = shape_of(call, size);
   const bool in_place =
       schedule::may_be_in_place(shape.operation) && in - out == Layout(call, shape).in_place_distance(shape, me);
   if (in_place) return;
@@ -60,12 +61,12 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
   return Group(std::move(nodes));
 }
 
+// REQUIRES: one is named.
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape) {
   const std::string_view name = options.algorithm();
-  if (name.empty()) return {};
   const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
   algorithm.require(algorithm.with_segments(shape, options.segments()));
-  if (algorithm.needs_equal_blocks() && !call.block_offsets.empty()) {
+  if (algorithm.needs_equal_blocks() && !call.block_offsets().empty()) {
     throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
   }
   return {&algorithm, options.segments()};
@@ -112,11 +113,12 @@ Named CollectiveService::check(const Group& group, CollectiveCall& call, const C
   const Rank me = group.rank_of(node_.id());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
   call.reproducible =
-      schedule::is_reduction(call.operation) && (options.is_reproducible() || node_.surroundings().reproducible);
-  schedule::Shape shape = shape_of(call, group.size());
-  require_apart(call, shape, me);
-  if (!options.algorithm().empty()) shape.hosts = hosts_of(group);
+      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation);
+  require_apart(call, group.size(), me);
   node_.events().check(options.precondition());
+  if (options.algorithm().empty()) return {};
+  schedule::Shape shape = shape_of(call, group.size());
+  shape.hosts = hosts_of(group);
   return named_algorithm(options, call, shape);
 }
 

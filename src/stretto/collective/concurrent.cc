@@ -91,9 +91,10 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     if (!done.exists()) continue;
     const Group& members = calls[set.calls.front()].groups.members();
     CollectiveCall call = call_of(set, calls, node.id());
-    call.order = set.order;
-    call.agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
-    call.over_wires = set.over_wires;
+    if (call.set == nullptr) call.set = std::make_shared<CallOfSet>();
+    call.set->order = set.order;
+    call.set->agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
+    call.set->over_wires = set.over_wires;
     CollectiveOperation::launch(service, members, std::move(call), options, named, done);
   }
   return events;

@@ -40,7 +40,8 @@ CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool ge
   const ByteSpan data(fused->data_, fused->bytes_);
   if (gives) call.input = data;
   if (gets) call.output = data;
-  call.fused = fused;
+  call.set = std::make_shared<CallOfSet>();
+  call.set->fused = fused;
   return call;
 }
 

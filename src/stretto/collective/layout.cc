@@ -58,16 +58,16 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
     case Operation::gather:
     case Operation::allgather:
       input_table_ = BlockTable::equal(in);
-      scratch_table_ = output_table_ = by_rank(call.block_offsets, in);
+      scratch_table_ = output_table_ = by_rank(call.block_offsets(), in);
       break;
     case Operation::scatter:
     case Operation::reduce_scatter:
-      scratch_table_ = input_table_ = by_rank(call.block_offsets, out);
+      scratch_table_ = input_table_ = by_rank(call.block_offsets(), out);
       output_table_ = BlockTable::equal(out);
       break;
     case Operation::all_to_all:
-      scratch_table_ = input_table_ = by_rank(call.block_offsets, in / shape.size);
-      output_table_ = by_rank(call.output_offsets, out / shape.size);
+      scratch_table_ = input_table_ = by_rank(call.block_offsets(), in / shape.size);
+      output_table_ = by_rank(call.output_offsets(), out / shape.size);
       break;
     default: {
       one_block_ = shape.blocks == 1;

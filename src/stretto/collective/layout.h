@@ -61,7 +61,8 @@ class Layout {
   void set_scratch(std::byte* memory, std::size_t begin) noexcept {
     scratch_ = reinterpret_cast<std::uintptr_t>(memory) - begin;
   }
-  void set_input(ByteSpan input) noexcept { input_ = input; }
+  void set_input(ConstByteSpan input) noexcept { input_ = {const_cast<std::byte*>(input.data()), input.size()}; }
+  void set_output(ByteSpan output) noexcept { output_ = output; }
 
   static constexpr std::size_t scratch_alignment = 64;
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace stretto {
@@ -49,6 +51,9 @@ struct Call {
     call.input = input;
     call.output = output;
     call.element_bytes = element_bytes;
+  }
+  void list(Offsets of_blocks, Offsets of_output = {}) {
+    call.lists = std::make_shared<const CallLists>(CallLists{std::move(of_blocks), std::move(of_output), {}});
   }
 
   std::vector<std::byte> input;
@@ -124,7 +129,7 @@ TEST(Layout, ScratchMayBeginLater) {
 
 TEST(Layout, ListedBlocksMayBeEmpty) {
   Call of(Operation::scatter, 32, 8);
-  of.call.block_offsets = {0, 8, 8, 32};
+  of.list({0, 8, 8, 32});
   Layout layout(of.call, {.operation = Operation::scatter, .size = 3});
   EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 0, 1})), (Place{0, 8}));
   EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{8, 0}));
@@ -136,8 +141,7 @@ TEST(Layout, ListedBlocksMayBeEmpty) {
 
 TEST(Layout, AnAllToAllListsWhatItGivesAndWhatItGets) {
   Call of(Operation::all_to_all, 24, 12);
-  of.call.block_offsets = {0, 4, 24};
-  of.call.output_offsets = {0, 4, 12};
+  of.list({0, 4, 24}, {0, 4, 12});
   const Layout layout(of.call, {.operation = Operation::all_to_all, .size = 2});
   EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{4, 20}));
   EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 1, 1})), (Place{4, 8}));
@@ -155,7 +159,7 @@ TEST(Layout, AVectorIsAsLongAsTheBufferThatIsThere) {
 
 std::ptrdiff_t distance(Operation operation, std::size_t in, std::size_t out, Rank me, Offsets listed = {}) {
   Call of(operation, in, out);
-  of.call.block_offsets = std::move(listed);
+  of.list(std::move(listed));
   const Shape shape{.operation = operation, .size = 3};
   return Layout(of.call, shape).in_place_distance(shape, me);
 }

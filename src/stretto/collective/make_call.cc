@@ -24,14 +24,14 @@ class Sizes {
   /// One buffer holds this rank's block, the other one, if it counts, those of all.
   void require_blocks(std::string_view one, ConstByteSpan block, std::string_view other, ConstByteSpan all,
                       bool counts) const {
-    const std::vector<std::size_t>& offsets = call_.block_offsets;
+    const std::span<const std::size_t> offsets = call_.block_offsets();
     if (!offsets.empty()) require(one, block, offsets[me_ + 1] - offsets[me_]);
     if (counts) require(other, all, offsets.empty() ? block.size() * size_ : offsets.back());
   }
   void require_parts() const {
-    if (!call_.block_offsets.empty()) {
-      require("input", call_.input, call_.block_offsets.back());
-      require("output", call_.output, call_.output_offsets.back());
+    if (!call_.block_offsets().empty()) {
+      require("input", call_.input, call_.block_offsets().back());
+      require("output", call_.output, call_.output_offsets().back());
       return;
     }
     const std::size_t elements = call_.input.size() / call_.element_bytes;
@@ -43,6 +43,7 @@ class Sizes {
 
  private:
   void require(std::string_view buffer, ConstByteSpan is, std::size_t should_be) const {
+    if (is.size() == should_be) return;
     require_size(name(), buffer, is.size() / call_.element_bytes, should_be / call_.element_bytes);
   }
   /// Of the function that was called.
@@ -94,6 +95,11 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
   std::vector<std::size_t> offsets = {0};
   for (const std::size_t count : counts) offsets.push_back(offsets.back() + count * element_bytes);
   return offsets;
+}
+
+std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
+                                        std::size_t ranks, std::size_t element_bytes) {
+  return std::make_shared<const CallLists>(CallLists{block_offsets(operation, counts, ranks, element_bytes), {}, {}});
 }
 
 }  // namespace stretto::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::
 /// Throws Error(invalid_argument) if there is not one for each of `ranks`.
 std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,
                                        std::size_t ranks, std::size_t element_bytes);
+
+/// The same, as a call's lists.
+std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
+                                        std::size_t ranks, std::size_t element_bytes);
 
 template <Element T>
 CollectiveCall make_call(schedule::Operation operation, std::span<const T> input, std::span<T> output) {

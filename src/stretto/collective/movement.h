@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -36,7 +37,7 @@ template <Element T>
 Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
                 std::span<const std::size_t> counts, const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<T>(schedule::Operation::allgather, input, output);
-  call.block_offsets = detail::block_offsets("allgather", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("allgather", counts, group.size(), sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -58,7 +59,7 @@ Event gather(Node& node, const Group& group, std::span<const T> input, std::span
   const bool receives = group.rank_of(node.id()) == root;
   CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
   call.root = root;
-  call.block_offsets = detail::block_offsets("gather", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("gather", counts, group.size(), sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -83,7 +84,7 @@ Event scatter(Node& node, const Group& group, std::span<const T> input, std::spa
   CollectiveCall call =
       detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
   call.root = root;
-  call.block_offsets = detail::block_offsets("scatter", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("scatter", counts, group.size(), sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -103,8 +104,10 @@ Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::
                  std::span<T> output, std::span<const std::size_t> output_counts,
                  const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<T>(schedule::Operation::all_to_all, input, output);
-  call.block_offsets = detail::block_offsets("all_to_all", input_counts, group.size(), sizeof(T));
-  call.output_offsets = detail::block_offsets("all_to_all", output_counts, group.size(), sizeof(T));
+  call.lists = std::make_shared<const CallLists>(
+      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), sizeof(T)),
+                detail::block_offsets("all_to_all", output_counts, group.size(), sizeof(T)),
+                {}});
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 

@@ -28,7 +28,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       Item(&CollectiveOperation::on_turn),
       service_(service),
       stream_id_(Stream::id_of(group, options.key())),
-      group_(call.order ? *call.order : group),
+      group_(call.set != nullptr && call.set->order ? *call.set->order : group),
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
@@ -77,14 +77,19 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
 }
 
 std::uint32_t CollectiveOperation::calls() const noexcept {
-  return call_.fused == nullptr ? 1 : static_cast<std::uint32_t>(call_.fused->calls());
+  const FusedReduce* const fused = call_.fused();
+  return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
 
 void CollectiveOperation::join(Stream& stream) {
   stream_ = &stream;
   const std::uint32_t sequence = stream.next_sequence(calls());
-  plan_ = &stream.plan(call_, group_.rank_of(service_.node().id()), named_, service_);
-  identity_ = stream.identify(sequence, call_, *plan_);
+  const Preparation& prepared = stream.prepare(call_, group_.rank_of(service_.node().id()), named_, service_);
+  plan_ = prepared.plan;
+  identity_ = stream.identify(sequence, call_, prepared);
+  layout_ = prepared.key.is_listed ? Layout(call_, plan_->schedule().shape) : prepared.layout;
+  layout_.set_input(call_.input);
+  layout_.set_output(call_.output);
   stage_ = Stage::waiting;
   if (precondition_.exists()) {
     // It keeps its turn until it is told.
@@ -120,12 +125,11 @@ void CollectiveOperation::begin() {
 }
 
 void CollectiveOperation::prepare() {
-  if (call_.fused != nullptr) call_.fused->pack();
-  layout_ = Layout(call_, plan_->schedule().shape);
-  states_.reset(*plan_);
+  if (FusedReduce* const fused = call_.fused()) fused->pack();
+  states_.reset(plan_->beginning());
   allocate_scratch();
-  if (call_.shards.empty()) {
-    states_.begin(*plan_);
+  if (call_.shards().empty()) {
+    states_.begin(plan_->beginning());
     announce_early();
   } else {
     add_shards();
@@ -133,7 +137,7 @@ void CollectiveOperation::prepare() {
 }
 
 void CollectiveOperation::add_shards() {
-  for (const ConstByteSpan shard : call_.shards) {
+  for (const ConstByteSpan shard : call_.shards()) {
     combines_.push_back({Plan::none, call_.output, call_.output.data(), shard.data(), 0});
   }
   if (!call_.output.empty() && call_.output.data() != call_.input.data()) {
@@ -267,7 +271,7 @@ void CollectiveOperation::finish() {
   stage_ = Stage::over;
   if (engaged_) service_.endpoint().context().disengage();
   stream_->end(identity_);
-  if (call_.fused != nullptr && failure_ == nullptr) call_.fused->unpack();
+  if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   call_.keep_alive.reset();
   service_.node().events().complete(completion_, failure_);
 }

@@ -190,7 +190,7 @@ void CollectiveOperation::combined(std::uint32_t step) {
     }
     complete_step(step);
   } else if (combines_.empty()) {
-    states_.begin(*plan_);
+    states_.begin(plan_->beginning());
   }
   if (!combines_.empty()) take_turn_later();
 }

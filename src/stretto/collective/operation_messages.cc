@@ -70,7 +70,7 @@ void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t by
 // turn.
 void CollectiveOperation::greet_first_awaited() {
   const auto& steps = plan_->steps();
-  for (std::uint32_t step = states_.first_incomplete(*plan_); step < steps.size(); ++step) {
+  for (std::uint32_t step = states_.first_incomplete(); step < steps.size(); ++step) {
     if (steps[step].kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
     wait_for(steps[step].peer);
     return;

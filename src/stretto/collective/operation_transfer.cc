@@ -63,7 +63,7 @@ void CollectiveOperation::start_large_send(std::uint32_t step) {
   } else if (transfer(step).known) {
     sendings_.push_back(step);
     do_piece_of_sending();
-  } else if (!call_.output_offsets.empty()) {
+  } else if (!call_.output_offsets().empty()) {
     // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
     say_hello(step_at(step).peer, step_at(step).tag, data_of(step).size());
   } else {

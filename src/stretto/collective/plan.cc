@@ -31,7 +31,6 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
       meets_everybody_(algorithm.rotation_symmetric(shape)) {
   for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
     const schedule::Step& each = schedule_.steps[step];
-    if (each.dependency_count == 0) first_steps_.push_back(step);
     if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});
     if (each.kind == schedule::StepKind::send) sends_.push_back({each.peer, each.tag, step});
   }
@@ -42,6 +41,7 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
   }
   std::sort(peers_.begin(), peers_.end());
   peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
+  beginning_ = StepStates::Beginning(schedule_, peers_.size());
 }
 
 std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/collective/lowering.h"
+#include "stretto/collective/step_states.h"
 #include "stretto/schedule/algorithm.h"
 #include "stretto/schedule/schedule.h"
 
@@ -29,12 +30,12 @@ class Plan {
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
-  /// The steps that depend on none.
-  const std::vector<std::uint32_t>& first_steps() const noexcept { return first_steps_; }
+  /// How a run of it begins.
+  const StepStates::Beginning& beginning() const noexcept { return beginning_; }
   /// Of algorithm, operation, size, root and whether it is reproducible: the same on all ranks.
   std::uint64_t digest() const noexcept { return digest_; }
 
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  static constexpr std::uint32_t none = StepStates::none;
   /// The step that receives message `tag` from `peer`, or `none`.
   std::uint32_t receive_step(schedule::Rank peer, std::uint32_t tag) const noexcept {
     return find(receives_, peer, tag);
@@ -53,10 +54,10 @@ class Plan {
   schedule::Schedule schedule_;
   Lowering lowering_;
   std::uint64_t digest_;
-  std::vector<std::uint32_t> first_steps_;
   std::vector<Reference> receives_;  // by peer and tag
   std::vector<Reference> sends_;
   std::vector<schedule::Rank> peers_;
+  StepStates::Beginning beginning_;
   bool meets_everybody_;
 };
 

@@ -66,7 +66,11 @@ Event allreduce(Node& node, const Group& group, std::span<const std::span<const 
     detail::require_size("allreduce", "shard", shard.size(), output.size());
   }
   CollectiveCall call = detail::make_call<T>(schedule::Operation::allreduce, shards.front(), output, op);
-  for (const std::span<const T> shard : shards.subspan(1)) call.shards.push_back(std::as_bytes(shard));
+  if (shards.size() > 1) {
+    CallLists lists;
+    for (const std::span<const T> shard : shards.subspan(1)) lists.shards.push_back(std::as_bytes(shard));
+    call.lists = std::make_shared<const CallLists>(std::move(lists));
+  }
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -110,7 +114,7 @@ Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, s
                      std::span<const std::size_t> counts, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op);
-  call.block_offsets = detail::block_offsets("reduce_scatter", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("reduce_scatter", counts, group.size(), sizeof(T));
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 

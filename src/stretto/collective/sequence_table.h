@@ -14,36 +14,39 @@ namespace stretto {
 template <class Entry>
 class SequenceTable {
  public:
-  /// The entry of that number, or null. Valid until the next `add` or `remove`.
+  /// The entry of that number, or null. Valid until the next `find_or_add` or `remove`.
   Entry* find(std::uint32_t sequence) noexcept {
-    if (places_.empty()) return nullptr;
-    for (std::size_t at = sequence & mask();; at = (at + 1) & mask()) {
-      if (!places_[at].used) return nullptr;
-      if (places_[at].entry.sequence == sequence) return &places_[at].entry;
-    }
+    const std::size_t place = place_of(sequence);
+    return place == nowhere ? nullptr : &places_[place].entry;
   }
 
-  /// REQUIRES: it is not there.
-  Entry& add(std::uint32_t sequence) {
+  /// The entry of that number; a new one where there was none.
+  Entry& find_or_add(std::uint32_t sequence) {
+    if (Entry* const known = find(sequence)) return *known;
     if (2 * (size_ + 1) > places_.size()) grow();
     ++size_;
-    Entry entry;
-    entry.sequence = sequence;
-    return places_[put(std::move(entry))].entry;
+    Place& wanted = places_[sequence & mask()];
+    if (wanted.used) {
+      Entry entry;
+      entry.sequence = sequence;
+      return places_[put(std::move(entry))].entry;
+    }
+    wanted.used = true;
+    wanted.entry.sequence = sequence;
+    return wanted.entry;
   }
 
   /// Does nothing where it is not there.
   void remove(std::uint32_t sequence) {
-    Entry* const found = find(sequence);
-    if (found == nullptr) return;
+    std::size_t hole = place_of(sequence);
+    if (hole == nowhere) return;
     --size_;
-    std::size_t hole = sequence & mask();
-    while (&places_[hole].entry != found) hole = (hole + 1) & mask();
     for (std::size_t at = (hole + 1) & mask(); places_[at].used && distance(at) > 0; at = (at + 1) & mask()) {
       places_[hole].entry = std::move(places_[at].entry);
       hole = at;
     }
-    places_[hole] = Place();
+    places_[hole].used = false;
+    places_[hole].entry = Entry();
   }
 
   std::size_t size() const noexcept { return size_; }
@@ -60,6 +63,16 @@ class SequenceTable {
     bool used = false;
     Entry entry;
   };
+
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  std::size_t place_of(std::uint32_t sequence) const noexcept {
+    if (places_.empty()) return nowhere;
+    for (std::size_t at = sequence & mask(); places_[at].used; at = (at + 1) & mask()) {
+      if (places_[at].entry.sequence == sequence) return at;
+    }
+    return nowhere;
+  }
 
   std::size_t mask() const noexcept { return places_.size() - 1; }
 

@@ -31,7 +31,7 @@ TEST(SequenceTable, HoldsWhatAMapHolds) {
         table.remove(sequence);
         expected.erase(sequence);
       } else {
-        table.add(sequence).value = expected[sequence] = random.below(1000);
+        table.find_or_add(sequence).value = expected[sequence] = random.below(1000);
       }
       ASSERT_EQ(table.size(), expected.size()) << "seed " << seed;
     }
@@ -45,15 +45,15 @@ TEST(SequenceTable, HoldsWhatAMapHolds) {
 // The first of many that leaves does not make all others move.
 TEST(SequenceTable, WhoLiesWhereItWantsStaysThere) {
   SequenceTable<Entry> table;
-  for (std::uint32_t sequence = 0; sequence < 500; ++sequence) table.add(sequence);
+  for (std::uint32_t sequence = 0; sequence < 500; ++sequence) table.find_or_add(sequence);
   const Entry* const last = table.find(499);
   for (std::uint32_t sequence = 0; sequence < 499; ++sequence) {
     table.remove(sequence);
     ASSERT_EQ(table.find(499), last);
   }
   // One that could not lie where it wants moves up when it can.
-  table.add(499 + 1024);
-  table.add(499 + 2048).value = 7;
+  table.find_or_add(499 + 1024);
+  table.find_or_add(499 + 2048).value = 7;
   table.remove(499);
   EXPECT_EQ(table.find(499 + 1024), last);
   EXPECT_EQ(table.find(499 + 2048)->value, 7U);

@@ -13,8 +13,15 @@ namespace {
 std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
   std::uint64_t digest = bytes_of_vector(call);
   if (call.operation == schedule::Operation::all_to_all) return digest;  // else a list is the same everywhere
-  for (const std::size_t offset : call.block_offsets) digest = mix_64(digest ^ offset);
+  for (const std::size_t offset : call.block_offsets()) digest = mix_64(digest ^ offset);
   return digest;
+}
+
+// What all members must agree on. The plan stands for operation, group size, root and algorithm.
+std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
+  const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
+  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
+                                           (call.reduction.digest << 1U) ^ agreement));
 }
 
 }  // namespace
@@ -30,23 +37,37 @@ void Stream::join(const Group& group, const CollectiveService& service) {
   hosts_ = service.hosts_of(group);
 }
 
-const Plan& Stream::plan(const CollectiveCall& call, Rank me, Named named, CollectiveService& service) {
-  if (call.over_wires != nullptr && link_ == schedule::Link::wire) named = {call.over_wires};
-  const CallKey key{named, shape_of(call, size_), me, bytes_of_vector(call, size_), call.block_offsets.empty()};
+const Preparation& Stream::prepare(const CollectiveCall& call, Rank me, const Named& named,
+                                   CollectiveService& service) {
+  const CallKey key(call, size_, me, named);
   const auto known =
-      std::find_if(calls_known_.begin(), calls_known_.end(), [&](const KnownCall& each) { return each.key == key; });
-  if (known != calls_known_.end()) {
-    if (known != calls_known_.begin()) std::rotate(calls_known_.begin(), known, known + 1);
-  } else {
-    schedule::Shape shape = key.shape;
-    shape.hosts = hosts_;
-    const Choice choice = named.algorithm != nullptr
-                              ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
-                              : service.selector().choose(shape, key.bytes, key.equal_blocks, link_);
-    if (calls_known_.size() == most_known_calls) calls_known_.pop_back();
-    calls_known_.insert(calls_known_.begin(), {key, &find_or_make({choice.algorithm, choice.shape, me})});
+      std::find_if(preparations_.begin(), preparations_.end(), [&](const auto& each) { return each->key == key; });
+  if (known == preparations_.end()) {
+    if (preparations_.size() == most_preparations) preparations_.pop_back();
+    preparations_.insert(preparations_.begin(), std::make_unique<const Preparation>(prepare_anew(key, call, service)));
+  } else if (known != preparations_.begin()) {
+    std::rotate(preparations_.begin(), known, known + 1);
   }
-  return *calls_known_.front().plan;
+  return *preparations_.front();
+}
+
+Preparation Stream::prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service) {
+  const bool is_planned = call.set != nullptr && call.set->over_wires != nullptr && link_ == schedule::Link::wire;
+  const Named named = is_planned ? Named{call.set->over_wires} : key.named_by_caller;
+  schedule::Shape shape = shape_of(call, size_);
+  shape.hosts = hosts_;
+  const Choice choice = named.algorithm != nullptr
+                            ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
+                            : service.selector().choose(shape, bytes_of_vector(call, size_), !key.is_listed, link_);
+  const Plan& plan = find_or_make({choice.algorithm, choice.shape, key.rank});
+  Preparation prepared{key, &plan, 0, {}};
+  if (!key.is_listed) {
+    prepared.digest = digest_of(call, plan);
+    prepared.layout = Layout(call, plan.schedule().shape);
+    prepared.layout.set_input({});
+    prepared.layout.set_output({});
+  }
+  return prepared;
 }
 
 const Plan& Stream::find_or_make(const PlanKey& key) {
@@ -56,11 +77,9 @@ const Plan& Stream::find_or_make(const PlanKey& key) {
   return *plans_.back().plan;
 }
 
-// What all members must agree on. The plan stands for operation, group size, root and algorithm.
-Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept {
-  const std::uint64_t digest = mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
-                                      (call.reduction.digest << 1U) ^ call.agreement);
-  return {id_, sequence, static_cast<std::uint32_t>(digest)};
+Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call,
+                          const Preparation& prepared) const noexcept {
+  return {id_, sequence, prepared.key.is_listed ? digest_of(call, *prepared.plan) : prepared.digest};
 }
 
 CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {
@@ -81,8 +100,7 @@ void Stream::mark_begun(std::uint32_t sequence) {
 
 SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
   mark_begun(sequence);
-  Call* const known = open_.find(sequence);
-  Call& call = known != nullptr ? *known : open_.add(sequence);
+  Call& call = open_.find_or_add(sequence);
   call.operation = &operation;
   return std::move(call.early);
 }
@@ -101,8 +119,7 @@ SavedMessages Stream::pass(const Identity& identity) {
 }
 
 void Stream::save(std::uint32_t sequence, const fabric::Message& message) {
-  Call* const known = open_.find(sequence);
-  (known != nullptr ? *known : open_.add(sequence)).early.add(message);
+  open_.find_or_add(sequence).early.add(message);
 }
 
 std::optional<std::uint32_t> Stream::digest_of_past(std::uint32_t sequence) const noexcept {

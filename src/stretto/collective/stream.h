@@ -12,6 +12,7 @@
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
+#include "stretto/collective/preparation.h"
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/sequence_table.h"
 #include "stretto/collective/wire.h"
@@ -39,10 +40,10 @@ class Stream {
 
   /// The number of the next call, which stands for so many; the others have the next numbers.
   std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
-  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Lives as long as the
-  /// stream. REQUIRES: a named algorithm supports the call.
-  const Plan& plan(const CollectiveCall& call, Rank me, Named named, CollectiveService& service);
-  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Plan& plan) const noexcept;
+  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Valid until the next
+  /// one; its plan lives as long as the stream. REQUIRES: a named algorithm supports the call.
+  const Preparation& prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service);
+  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept;
 
   /// An operation that has begun and is not over, or null.
   CollectiveOperation* find(std::uint32_t sequence) noexcept;
@@ -85,21 +86,9 @@ class Stream {
     PlanKey key;
     std::unique_ptr<const Plan> plan;
   };
-  // What the choice of a plan depends on.
-  struct CallKey {
-    Named named;
-    schedule::Shape shape;
-    Rank me;
-    std::size_t bytes;
-    bool equal_blocks;
-    friend bool operator==(const CallKey&, const CallKey&) = default;
-  };
-  struct KnownCall {
-    CallKey key;
-    const Plan* plan;
-  };
-  static constexpr std::size_t most_known_calls = 16;
+  static constexpr std::size_t most_preparations = 16;
 
+  Preparation prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service);
   const Plan& find_or_make(const PlanKey& key);
   void mark_begun(std::uint32_t sequence);
 
@@ -114,7 +103,7 @@ class Stream {
   schedule::Link link_ = schedule::Link::local;
   schedule::Hosts hosts_;
   std::vector<KnownPlan> plans_;
-  std::vector<KnownCall> calls_known_;  // the one last used first
+  std::vector<std::unique_ptr<const Preparation>> preparations_;  // the one last used first
 };
 
 }  // namespace stretto
