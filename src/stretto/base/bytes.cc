@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-namespace stretto {
+namespace stretto::detail {
 
-void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
+void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept {
   // Less than what the C library copies by `rep movsb`, and enough to pay for a call.
   constexpr std::size_t piece = 1024;
   const std::byte* at = from.data();
@@ -13,4 +13,4 @@ void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
   if (left > 0) std::memcpy(to, at, left);
 }
 
-}  // namespace stretto
+}  // namespace stretto::detail

@@ -35,18 +35,24 @@ struct CallOfSet {
   std::shared_ptr<FusedReduce> fused;  ///< if the call stands for several
 };
 
-/// A collective operation without its types: what the functions of collective.h hand to the executor.
-struct CollectiveCall {
-  schedule::Operation operation = schedule::Operation::barrier;
-  ConstByteSpan input;
-  ByteSpan output;
+/// What a call asks for, its data aside.
+struct CallKind {
   std::size_t element_bytes = 1;
   std::uint64_t type_digest = 0;
   schedule::Rank root = 0;
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
-  bool reproducible = false;           ///< terms are combined in the canonical tree
+  schedule::Operation operation = schedule::Operation::barrier;
+  bool reproducible = false;  ///< terms are combined in the canonical tree
+
+  friend bool operator==(const CallKind&, const CallKind&) = default;
+};
+
+/// A collective operation without its types: what the functions of collective.h hand to the executor.
+struct CollectiveCall : CallKind {
+  ConstByteSpan input;
+  ByteSpan output;
   Reduction reduction;
   std::shared_ptr<const CallLists> lists;  ///< null where the call lists nothing
   std::shared_ptr<CallOfSet> set;          ///< null where it is planned for itself

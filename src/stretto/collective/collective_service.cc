@@ -106,11 +106,15 @@ CollectiveService::~CollectiveService() {
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
+  return check_at(group.rank_of(node_.id()), group, call, options);
+}
+
+Named CollectiveService::check_at(Rank me, const Group& group, CollectiveCall& call,
+                                  const CollectiveOptions& options) const {
   if (options.auxiliaries() && call.operation != schedule::Operation::allreduce) {
     refuse(std::string(schedule::name_of(call.operation)) + ": auxiliaries help an allreduce only; leave them out");
   }
   require_valid(group, call, node_.size());
-  const Rank me = group.rank_of(node_.id());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
   call.reproducible =
       (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation);
@@ -129,10 +133,11 @@ Event CollectiveService::start(const Group& group, CollectiveCall&& call, const 
 }
 
 Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
-  if (!group.contains(node_.id())) {
+  const Rank me = group.rank_of(node_.id());
+  if (me == group.size()) {
     refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }
-  const Named named = check(group, call, options);
+  const Named named = check_at(me, group, call, options);
   const Event completion = node_.events().create();
   CollectiveOperation::launch(*this, group, std::move(call), options, named, completion);
   return completion;
@@ -153,10 +158,10 @@ Stream& CollectiveService::stream(std::uint64_t id) {
   return *recent;
 }
 
-void CollectiveService::number(CollectiveOperation& operation) {
-  Stream& its_stream = stream(operation.stream_id());
-  its_stream.join(operation.group(), *this);
-  operation.join(its_stream);
+Stream& CollectiveService::stream_of(std::uint64_t id, const Group& members) {
+  Stream& its_stream = stream(id);
+  its_stream.join(members, *this);
+  return its_stream;
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {

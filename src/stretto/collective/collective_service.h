@@ -54,8 +54,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   schedule::Link link_of(const Group& group) const;
   /// Where they are.
   schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
-  /// Has the operation join its stream.
-  void number(CollectiveOperation& operation);
+  /// The stream of that id, of calls of these members.
+  Stream& stream_of(std::uint64_t id, const Group& members);
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
   /// A member that is lost, if there is one.
@@ -79,6 +79,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     std::uint32_t step;
   };
 
+  Named check_at(Rank me, const Group& group, CollectiveCall& call, const CollectiveOptions& options) const;
   Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;

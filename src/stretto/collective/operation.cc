@@ -19,6 +19,11 @@ std::byte* aligned(std::byte* memory, std::size_t alignment) {
   return memory + (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
 }
 
+// By rank of the schedule.
+const Group& members(const Group& group, const CollectiveCall& call) {
+  return call.set != nullptr && call.set->order ? *call.set->order : group;
+}
+
 }  // namespace
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
@@ -28,7 +33,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       Item(&CollectiveOperation::on_turn),
       service_(service),
       stream_id_(Stream::id_of(group, options.key())),
-      group_(call.set != nullptr && call.set->order ? *call.set->order : group),
+      group_(members(group, call)),
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
@@ -45,8 +50,48 @@ CollectiveOperation::~CollectiveOperation() {
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
                                  const CollectiveOptions& options, const Named& named, Event completion) {
-  service.endpoint().context().post(
-      arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
+  auto begin_now = [&] {
+    const Group& its_members = members(group, call);
+    Stream& stream = service.stream_of(Stream::id_of(group, options.key()), its_members);
+    Preparation& prepared = stream.prepare(call, its_members.rank_of(service.node().id()), named, service);
+    CollectiveOperation* operation = prepared.take_kept();
+    if (operation != nullptr) {
+      operation->renew(std::move(call), options, completion);
+    } else {
+      operation = arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion);
+    }
+    const Entry entry(*operation);
+    operation->join(stream, prepared);
+  };
+  fabric::Context& context = service.endpoint().context();
+  if (context.try_run(begin_now)) return;
+  context.post(arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
+}
+
+void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options, Event completion) noexcept {
+  call_.input = call.input;
+  call_.output = call.output;
+  call_.reduction = std::move(call.reduction);
+  call_.keep_alive = std::move(call.keep_alive);
+  precondition_ = options.precondition();
+  completion_ = completion;
+  where_ = options.where();
+  stage_ = Stage::called;
+  has_turn_ = true;
+  told_that_it_waits_ = false;
+}
+
+// Only what is small, and for which nothing was made that is not made again.
+bool CollectiveOperation::may_serve_again() const noexcept {
+  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && transfers_.empty() &&
+         scratch_offset_ < 0 && large_scratch_ == nullptr;
+}
+
+void CollectiveOperation::leave() noexcept {
+  call_.reduction.op.reset();
+  if (!parked_.empty()) parked_ = SavedMessages();
+  has_served_ = true;
+  if (!preparation_->end_use(*this, may_serve_again())) arena::destroy(this);
 }
 
 // Runs on whatever thread triggered the precondition.
@@ -60,7 +105,13 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   CollectiveOperation& operation = *static_cast<CollectiveOperation*>(item);
   const Entry entry(operation);
   switch (operation.stage_) {
-    case Stage::called: operation.service_.number(operation); break;
+    case Stage::called: {
+      CollectiveService& service = operation.service_;
+      Stream& stream = service.stream_of(operation.stream_id_, operation.group_);
+      operation.join(stream, stream.prepare(operation.call_, operation.group_.rank_of(service.node().id()),
+                                            operation.named_, service));
+      break;
+    }
     case Stage::waiting:
       operation.has_turn_ = false;
       operation.service_.begin(operation);
@@ -81,13 +132,15 @@ std::uint32_t CollectiveOperation::calls() const noexcept {
   return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
 
-void CollectiveOperation::join(Stream& stream) {
-  stream_ = &stream;
-  const std::uint32_t sequence = stream.next_sequence(calls());
-  const Preparation& prepared = stream.prepare(call_, group_.rank_of(service_.node().id()), named_, service_);
-  plan_ = prepared.plan;
-  identity_ = stream.identify(sequence, call_, prepared);
-  layout_ = prepared.key.is_listed ? Layout(call_, plan_->schedule().shape) : prepared.layout;
+void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+  if (!has_served_) {
+    stream_ = &stream;
+    preparation_ = &prepared;
+    plan_ = &prepared.plan;
+    layout_ = prepared.key.is_listed ? Layout(call_, plan_->schedule().shape) : prepared.layout;
+  }
+  prepared.begin_use();
+  identity_ = stream.identify(stream.next_sequence(calls()), call_, prepared);
   layout_.set_input(call_.input);
   layout_.set_output(call_.output);
   stage_ = Stage::waiting;
@@ -127,7 +180,7 @@ void CollectiveOperation::begin() {
 void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
   states_.reset(plan_->beginning());
-  allocate_scratch();
+  if (!has_served_) allocate_scratch();
   if (call_.shards().empty()) {
     states_.begin(plan_->beginning());
     announce_early();
@@ -182,7 +235,7 @@ void CollectiveOperation::run() {
   }
   if (states_.all_complete() && combines_.empty() && !combining_in_task_) {
     finish();
-  } else if (!plan_->meets_everybody()) {
+  } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
     greet_first_awaited();
   }
 }

@@ -14,6 +14,7 @@
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/plan.h"
+#include "stretto/collective/preparation.h"
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
@@ -41,13 +42,11 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// `completion`. `named`: how the caller wants it done.
   static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
                      const CollectiveOptions& options, const Named& named, Event completion);
-  // Only `launch` makes one.
+  // Only `launch` and `Preparation` make and end them.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
                       const CollectiveOptions& options, const Named& named, Event completion) noexcept;
   ~CollectiveOperation();
 
-  /// The stream that it belongs to.
-  std::uint64_t stream_id() const noexcept { return stream_id_; }
   /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
   const Identity& identity() const noexcept { return identity_; }
@@ -55,7 +54,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
-  const Plan& plan() const noexcept { return *plan_; }
+  const Plan& plan() const noexcept { return preparation_->plan; }
   /// Whether it has failed and peers may still touch this node's memory.
   bool waits_for_release() const noexcept { return !exposures_.empty(); }
   /// How many pieces it has put over a wire into that member's memory.
@@ -65,8 +64,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // What the service tells it. After each of these calls it may be gone.
 
-  /// Gives it its number.
-  void join(Stream& stream);
+  /// Gives it its number and its plan.
+  void join(Stream& stream, Preparation& prepared);
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
@@ -125,6 +124,10 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
+  // For a call like the one that it has served.
+  void renew(CollectiveCall&& call, const CollectiveOptions& options, Event completion) noexcept;
+  bool may_serve_again() const noexcept;
+  void leave() noexcept;
 
   // Its life (operation.cc).
   void prepare();
@@ -155,7 +158,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
-  void send_data(std::uint32_t step);
+  void send_data(std::uint32_t step, ConstByteSpan data);
   void start_receive(std::uint32_t step);
   void send_to(Rank peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
   void wait_for(Rank peer);
@@ -228,6 +231,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Event completion_;
   std::source_location where_;
   Stream* stream_ = nullptr;
+  Preparation* preparation_ = nullptr;
   const Plan* plan_ = nullptr;
   Identity identity_{};
   Cause failure_;
@@ -236,6 +240,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool combining_in_task_ = false;
   bool engaged_ = false;  // see Context::engage
   bool told_that_it_waits_ = false;
+  bool has_served_ = false;      // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "stretto/base/arena.h"
 #include "stretto/collective/operation.h"
 
 namespace stretto {
@@ -11,8 +10,7 @@ class CollectiveOperation::Entry {
   explicit Entry(CollectiveOperation& operation) noexcept : operation_(operation) { ++operation_.entered_; }
   ~Entry() {
     if (--operation_.entered_ > 0) return;
-    if (operation_.stage_ == Stage::over && operation_.under_way_ == 0 && !operation_.has_turn_)
-      arena::destroy(&operation_);
+    if (operation_.stage_ == Stage::over && operation_.under_way_ == 0 && !operation_.has_turn_) operation_.leave();
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;

@@ -23,17 +23,17 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     start_large_send(step);
     return;
   }
-  if (!plan_->meets_everybody()) heard_by(what.peer);
+  if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
   if (service_.eager_window().take(group().node(what.peer), data.size())) {
-    send_data(step);
+    send_data(step, data);
   } else {
     send_to(what.peer, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
   }
 }
 
-void CollectiveOperation::send_data(std::uint32_t step) {
+void CollectiveOperation::send_data(std::uint32_t step, ConstByteSpan data) {
   const schedule::Step& what = step_at(step);
-  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data_of(step));
+  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data);
   complete_step(step);
 }
 
@@ -175,7 +175,7 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
     refuse(from, "asks for data that are not held");
   }
   service_.eager_window().overdraw(from, data_of(step).size());
-  send_data(step);
+  send_data(step, data_of(step));
   run();
 }
 

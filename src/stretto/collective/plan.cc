@@ -41,6 +41,9 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
   }
   std::sort(peers_.begin(), peers_.end());
   peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
+  for (const schedule::Step& each : schedule_.steps) {
+    peer_index_.push_back(each.is_message() ? static_cast<std::uint32_t>(index_of_peer(each.peer)) : 0);
+  }
   beginning_ = StepStates::Beginning(schedule_, peers_.size());
 }
 

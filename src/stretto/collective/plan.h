@@ -26,6 +26,8 @@ class Plan {
   std::size_t index_of_peer(schedule::Rank peer) const noexcept {
     return static_cast<std::size_t>(std::lower_bound(peers_.begin(), peers_.end(), peer) - peers_.begin());
   }
+  /// The place there of the peer of a message step.
+  std::size_t index_of_peer_of(std::uint32_t step) const noexcept { return peer_index_[step]; }
   /// Whether some member of any part of the group sends to the rest of it before it waits for the rest, so that those
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
@@ -57,6 +59,7 @@ class Plan {
   std::vector<Reference> receives_;  // by peer and tag
   std::vector<Reference> sends_;
   std::vector<schedule::Rank> peers_;
+  std::vector<std::uint32_t> peer_index_;  // by step
   StepStates::Beginning beginning_;
   bool meets_everybody_;
 };

@@ -9,53 +9,72 @@
 
 namespace stretto {
 
+class CollectiveOperation;
+
 /// In what the calls of a stream may differ, their buffers and what they list aside.
 struct CallKey {
   /// Of rank `me` of `size`.
-  CallKey(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& named) noexcept
-      : named_by_caller(named),
-        operation(call.operation),
-        commutative(call.reduction.commutative),
-        reproducible(call.reproducible),
-        is_listed(!call.block_offsets().empty()),
+  CallKey(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& how) noexcept
+      : kind(call),
+        named(how),
         rank(me),
-        root(call.root),
-        contributors(call.contributors),
-        inner_receivers(call.inner_receivers),
-        auxiliaries(call.auxiliaries),
-        element_bytes(call.element_bytes),
+        is_listed(!call.block_offsets().empty()),
+        commutative(call.reduction.commutative),
         input_bytes(is_listed ? bytes_of_vector(call, size) : call.input.size()),
         output_bytes(is_listed ? 0 : call.output.size()),
-        type_digest(call.type_digest),
         operator_digest(call.reduction.digest),
         agreement(call.set == nullptr ? 0 : call.set->agreement) {}
 
-  Named named_by_caller;
-  schedule::Operation operation;
-  bool commutative;
-  bool reproducible;
-  bool is_listed;
+  CallKind kind;
+  Named named;  // by the caller
   schedule::Rank rank;
-  schedule::Rank root;
-  schedule::Rank contributors;
-  schedule::Rank inner_receivers;
-  schedule::Rank auxiliaries;
-  std::size_t element_bytes;
+  bool is_listed;
+  bool commutative;
   std::size_t input_bytes;  // where blocks are listed: of all of them
   std::size_t output_bytes;
-  std::uint64_t type_digest;
   std::uint64_t operator_digest;
   std::uint64_t agreement;
+
+  /// Whether it is that of a call. Cheaper than to make another key.
+  bool is_of(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& how) const noexcept {
+    if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, me, how);
+    return !is_listed && agreement == 0 && input_bytes == call.input.size() && output_bytes == call.output.size() &&
+           operator_digest == call.reduction.digest && commutative == call.reduction.commutative && rank == me &&
+           named == how && kind == call;
+  }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };
 
-/// What a stream works out once for all calls that are alike: small ones take hardly longer than this would.
-struct Preparation {
+/// What a stream works out once for all calls that are alike: to do it for each would take longer than small ones do.
+/// Also keeps operations that have served such calls, to serve others.
+class Preparation {
+ public:
+  Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+  /// REQUIRES: not in use.
+  ~Preparation();
+
   CallKey key;
-  const Plan* plan;
-  std::uint32_t digest;  ///< see Identity; of calls that list no blocks
-  Layout layout;         ///< likewise; of no buffers
+  const Plan& plan;
+  std::uint32_t digest = 0;  ///< see Identity; of calls that list no blocks
+  Layout layout;             ///< likewise; of no buffers
+
+  /// Whether an operation that is under way goes by it.
+  bool in_use() const noexcept { return users_ > 0; }
+  void begin_use() noexcept { ++users_; }
+  /// The operation that went by it is over. Takes it if it may serve again and few are kept; returns whether it did.
+  bool end_use(CollectiveOperation& operation, bool may_serve_again) noexcept;
+  /// One that was kept, or null.
+  CollectiveOperation* take_kept() noexcept;
+
+ private:
+  static constexpr std::uint32_t most_kept = 2;
+
+  std::uint32_t users_ = 0;
+  std::uint32_t kept_count_ = 0;
+  CollectiveOperation* kept_ = nullptr;  // linked as items are
 };
 
 }  // namespace stretto

@@ -22,18 +22,19 @@ class SequenceTable {
 
   /// The entry of that number; a new one where there was none.
   Entry& find_or_add(std::uint32_t sequence) {
-    if (Entry* const known = find(sequence)) return *known;
     if (2 * (size_ + 1) > places_.size()) grow();
-    ++size_;
     Place& wanted = places_[sequence & mask()];
-    if (wanted.used) {
-      Entry entry;
-      entry.sequence = sequence;
-      return places_[put(std::move(entry))].entry;
+    if (!wanted.used) {
+      ++size_;
+      wanted.used = true;
+      wanted.entry.sequence = sequence;
+      return wanted.entry;
     }
-    wanted.used = true;
-    wanted.entry.sequence = sequence;
-    return wanted.entry;
+    if (Entry* const known = find(sequence)) return *known;
+    ++size_;
+    Entry entry;
+    entry.sequence = sequence;
+    return places_[put(std::move(entry))].entry;
   }
 
   /// Does nothing where it is not there.

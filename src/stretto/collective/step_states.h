@@ -22,7 +22,8 @@ class StepStates {
   class Beginning {
    public:
     Beginning() = default;
-    Beginning(const schedule::Schedule& schedule, std::size_t peers) : steps_(schedule.steps.size()) {
+    Beginning(const schedule::Schedule& schedule, std::size_t peers)
+        : steps_(schedule.steps.size()), peers_(static_cast<std::uint32_t>(peers)) {
       words_.resize(2 * steps_ + (2 * steps_ + peers + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
       for (std::uint32_t step = 0; step < steps_; ++step) {
         words_[step] = schedule.steps[step].dependency_count;
@@ -33,19 +34,23 @@ class StepStates {
    private:
     friend class StepStates;
     std::size_t steps_ = 0;
+    std::uint32_t peers_ = 0;
     std::uint32_t first_steps_ = 0;  // those that depend on none
     std::vector<std::uint32_t> words_;
   };
 
+  /// REQUIRES: no other one before.
   void reset(const Beginning& beginning) {
     const std::vector<std::uint32_t>& words = beginning.words_;
-    if (words.size() > own_.size()) {
+    if (words.size() > own_.size() && large_ == nullptr) {
       large_ = std::make_unique_for_overwrite<std::uint32_t[]>(words.size());
       words_ = large_.get();
     }
     std::copy(words.begin(), words.end(), words_);
     steps_ = beginning.steps_;
     left_ = static_cast<std::uint32_t>(steps_);
+    unheard_ = beginning.peers_;
+    runnables_ = first_incomplete_ = 0;
   }
 
   /// Makes the steps that depend on none runnable.
@@ -78,7 +83,10 @@ class StepStates {
   bool has_message(std::uint32_t step) const noexcept { return messages()[step] != 0; }
 
   bool heard_by(std::size_t peer) const noexcept { return heard_by_peers()[peer] != 0; }
-  void set_heard_by(std::size_t peer) noexcept { heard_by_peers()[peer] = 1; }
+  void set_heard_by(std::size_t peer) noexcept {
+    unheard_ -= std::exchange(heard_by_peers()[peer], std::uint8_t{1}) ^ 1U;
+  }
+  bool heard_by_all() const noexcept { return unheard_ == 0; }
 
   /// The first step that is not complete; their number when all are.
   std::uint32_t first_incomplete() noexcept {
@@ -98,6 +106,7 @@ class StepStates {
   std::size_t steps_ = 0;
   std::uint32_t runnables_ = 0;
   std::uint32_t left_ = 0;
+  std::uint32_t unheard_ = 0;
   std::uint32_t first_incomplete_ = 0;
   std::unique_ptr<std::uint32_t[]> large_;
   std::array<std::uint32_t, 64> own_;  // enough for small groups

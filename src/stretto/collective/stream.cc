@@ -37,35 +37,34 @@ void Stream::join(const Group& group, const CollectiveService& service) {
   hosts_ = service.hosts_of(group);
 }
 
-const Preparation& Stream::prepare(const CollectiveCall& call, Rank me, const Named& named,
-                                   CollectiveService& service) {
-  const CallKey key(call, size_, me, named);
-  const auto known =
-      std::find_if(preparations_.begin(), preparations_.end(), [&](const auto& each) { return each->key == key; });
+Preparation& Stream::prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service) {
+  const auto known = std::find_if(preparations_.begin(), preparations_.end(),
+                                  [&](const auto& each) { return each->key.is_of(call, size_, me, named); });
   if (known == preparations_.end()) {
-    if (preparations_.size() == most_preparations) preparations_.pop_back();
-    preparations_.insert(preparations_.begin(), std::make_unique<const Preparation>(prepare_anew(key, call, service)));
+    if (preparations_.size() >= most_preparations && !preparations_.back()->in_use()) preparations_.pop_back();
+    preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, service));
   } else if (known != preparations_.begin()) {
     std::rotate(preparations_.begin(), known, known + 1);
   }
   return *preparations_.front();
 }
 
-Preparation Stream::prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service) {
+std::unique_ptr<Preparation> Stream::prepare_anew(const CallKey& key, const CollectiveCall& call,
+                                                  CollectiveService& service) {
   const bool is_planned = call.set != nullptr && call.set->over_wires != nullptr && link_ == schedule::Link::wire;
-  const Named named = is_planned ? Named{call.set->over_wires} : key.named_by_caller;
+  const Named named = is_planned ? Named{call.set->over_wires} : key.named;
   schedule::Shape shape = shape_of(call, size_);
   shape.hosts = hosts_;
   const Choice choice = named.algorithm != nullptr
                             ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
                             : service.selector().choose(shape, bytes_of_vector(call, size_), !key.is_listed, link_);
   const Plan& plan = find_or_make({choice.algorithm, choice.shape, key.rank});
-  Preparation prepared{key, &plan, 0, {}};
+  auto prepared = std::make_unique<Preparation>(key, plan);
   if (!key.is_listed) {
-    prepared.digest = digest_of(call, plan);
-    prepared.layout = Layout(call, plan.schedule().shape);
-    prepared.layout.set_input({});
-    prepared.layout.set_output({});
+    prepared->digest = digest_of(call, plan);
+    prepared->layout = Layout(call, plan.schedule().shape);
+    prepared->layout.set_input({});
+    prepared->layout.set_output({});
   }
   return prepared;
 }
@@ -79,7 +78,7 @@ const Plan& Stream::find_or_make(const PlanKey& key) {
 
 Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call,
                           const Preparation& prepared) const noexcept {
-  return {id_, sequence, prepared.key.is_listed ? digest_of(call, *prepared.plan) : prepared.digest};
+  return {id_, sequence, prepared.key.is_listed ? digest_of(call, prepared.plan) : prepared.digest};
 }
 
 CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {

@@ -40,9 +40,9 @@ class Stream {
 
   /// The number of the next call, which stands for so many; the others have the next numbers.
   std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
-  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Valid until the next
-  /// one; its plan lives as long as the stream. REQUIRES: a named algorithm supports the call.
-  const Preparation& prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service);
+  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Lives until the next
+  /// one, or as long as it is in use. REQUIRES: a named algorithm supports the call.
+  Preparation& prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -88,7 +88,7 @@ class Stream {
   };
   static constexpr std::size_t most_preparations = 16;
 
-  Preparation prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service);
+  std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service);
   const Plan& find_or_make(const PlanKey& key);
   void mark_begun(std::uint32_t sequence);
 
@@ -103,7 +103,7 @@ class Stream {
   schedule::Link link_ = schedule::Link::local;
   schedule::Hosts hosts_;
   std::vector<KnownPlan> plans_;
-  std::vector<std::unique_ptr<const Preparation>> preparations_;  // the one last used first
+  std::vector<std::unique_ptr<Preparation>> preparations_;  // the one last used first
 };
 
 }  // namespace stretto

@@ -46,6 +46,17 @@ class ServeList {
     return polled;
   }
 
+  /// Runs the function unless others came first; returns whether it did. REQUIRES: this thread has just taken the
+  /// context's baton.
+  bool try_call_locked(Context& context, void (*function)(void*), void* argument) noexcept {
+    active_ = true;
+    const bool is_first = !context.has_work();
+    if (is_first) function(argument);
+    drain_and_unlock(context);
+    serve_waiting();
+    return is_first;
+  }
+
   // REQUIRES: this thread has just taken the context's baton.
   void call_locked(Context& context, void (*function)(void*), void* argument) {
     active_ = true;
@@ -117,6 +128,11 @@ bool Context::push(Item* item) noexcept {
     item->next = head;
   } while (!inbox_.compare_exchange_weak(head, item, std::memory_order_seq_cst, std::memory_order_relaxed));
   return head == nullptr;
+}
+
+bool Context::try_run(void (*function)(void*), void* argument) noexcept {
+  if (serve_list.active() || has_work() || !try_lock()) return false;
+  return serve_list.try_call_locked(*this, function, argument);
 }
 
 bool Context::serve() noexcept {

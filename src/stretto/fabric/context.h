@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace stretto::fabric {
 
@@ -40,6 +41,15 @@ class Context {
 
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
   void post(Item* item) noexcept;
+
+  /// Runs `function()`, which does not throw, under the baton before it returns, if nobody has that, this thread serves
+  /// no context and nothing is queued: where an item that is posted would run at once, too. Returns whether it did.
+  /// Any thread.
+  template <class F>
+  bool try_run(F&& function) noexcept {
+    return try_run([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+  }
+  bool try_run(void (*function)(void*), void* argument) noexcept;
 
   /// Drains what is there if the baton is free. Any thread. Returns whether any item ran.
   bool serve() noexcept;
