@@ -174,6 +174,14 @@ struct Trial {
   Rank root() const { return static_cast<Rank>(round % group.size()); }
   Words mine() const { return words_of(rank(), count, round); }
   Words sums() const { return sum_of_words(group.size(), count, round); }
+  Words blocks_of_all() const {
+    Words all;
+    for (Rank from = 0; from < group.size(); ++from) {
+      const Words theirs = words_of(from, count, round);
+      all.insert(all.end(), theirs.begin(), theirs.end());
+    }
+    return all;
+  }
   std::string named(const char* operation) const {
     return std::string(operation) + " of " + std::to_string(count) + " words " + std::string(options.algorithm());
   }
@@ -201,11 +209,21 @@ void check_allreduce(const Trial& trial) {
 void check_allgather(const Trial& trial) {
   Words gathered(trial.count * trial.group.size());
   allgather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.options).wait();
-  for (Rank from = 0; from < trial.group.size(); ++from) {
-    const Words theirs = words_of(from, trial.count, trial.round);
-    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(trial.count * from)),
-          trial.named("an all-gather"));
-  }
+  check(gathered == trial.blocks_of_all(), trial.named("an all-gather"));
+}
+
+void check_gather(const Trial& trial) {
+  const bool is_root = trial.rank() == trial.root();
+  Words gathered(is_root ? trial.count * trial.group.size() : 0);
+  gather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.root(), trial.options).wait();
+  check(!is_root || gathered == trial.blocks_of_all(), trial.named("a gather"));
+}
+
+void check_scatter(const Trial& trial) {
+  const Words all = trial.rank() == trial.root() ? trial.blocks_of_all() : Words();
+  Words got(trial.count);
+  scatter<std::uint64_t>(trial.node, trial.group, all, got, trial.root(), trial.options).wait();
+  check(got == trial.mine(), trial.named("a scatter"));
 }
 
 void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
@@ -220,10 +238,9 @@ void check_collectives(Node& node, const Group& group, std::size_t count, std::u
 // By each of the algorithms that go by hosts: these are there where several nodes share one of several hosts.
 void check_by_hosts(Node& node, const Arguments&) {
   static const std::map<schedule::Operation, void (*)(const Trial&)> checks = {
-      {schedule::Operation::broadcast, check_broadcast},
-      {schedule::Operation::reduce, check_reduce},
-      {schedule::Operation::allreduce, check_allreduce},
-      {schedule::Operation::allgather, check_allgather},
+      {schedule::Operation::broadcast, check_broadcast}, {schedule::Operation::reduce, check_reduce},
+      {schedule::Operation::allreduce, check_allreduce}, {schedule::Operation::allgather, check_allgather},
+      {schedule::Operation::gather, check_gather},       {schedule::Operation::scatter, check_scatter},
       {schedule::Operation::barrier, check_barrier}};
   const Group all = Group::all(node);
   std::size_t tried = 0;

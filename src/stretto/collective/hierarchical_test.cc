@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,73 @@ std::vector<std::string_view> by_hosts(Operation operation) {
     if (algorithm->needs_hosts() && algorithm->operation() == operation) names.push_back(algorithm->name());
   }
   return names;
+}
+
+/// Those that serve ranks on `hosts`, and none: what is chosen.
+std::vector<std::string_view> choices(Operation operation, const schedule::Hosts& hosts) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : by_hosts(operation)) {
+    const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
+    const schedule::Shape shape{.operation = operation, .size = hosts.ranks(), .hosts = hosts};
+    if (algorithm.supports(algorithm.with_segments(shape))) names.push_back(name);
+  }
+  names.emplace_back();
+  return names;
+}
+
+using Words = std::vector<std::uint64_t>;
+using Counts = std::vector<std::size_t>;
+
+/// The part of `whole` that is rank `rank`'s block.
+std::span<std::uint64_t> block_of(Words& whole, const Counts& counts, Rank rank) {
+  const auto begin = counts.begin();
+  return std::span(whole).subspan(std::accumulate(begin, begin + rank, std::size_t{0}), counts[rank]);
+}
+
+/// A block of each member.
+Words blocks_of_all(const Group& group, const Counts& counts) {
+  Words whole(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const Words block = test::values<std::uint64_t>(counts[rank], 5, group.node(rank));
+    std::copy(block.begin(), block.end(), block_of(whole, counts, rank).begin());
+  }
+  return whole;
+}
+
+/// Collectives whose ranks have blocks of different lengths, by each algorithm that goes by hosts and as it is chosen,
+/// in and out of place.
+Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
+  const schedule::Hosts hosts = CollectiveService::of(node).hosts_of(group);
+  const Rank root = group.size() / 2;
+  const Rank me = group.rank_of(node.id());
+  const bool is_root = me == root;
+  Counts counts;
+  for (Rank rank = 0; rank < group.size(); ++rank) counts.push_back(count * (rank % 3));  // among them none
+  const Words all = blocks_of_all(group, counts);
+  const Words mine = test::values<std::uint64_t>(counts[me], 5, node.id());
+  for (const std::string_view name : choices(Operation::gather, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Words gathered(is_root ? all.size() : 0);
+    co_await gather(node, group, test::input_of(mine), std::span(gathered), counts, root, options);
+    EXPECT_TRUE(!is_root || gathered == all) << name;
+    Words around(all.size());
+    std::copy(mine.begin(), mine.end(), block_of(around, counts, me).begin());
+    const std::span<const std::uint64_t> inside = block_of(around, counts, me);
+    co_await gather(node, group, inside, is_root ? std::span(around) : std::span<std::uint64_t>(), counts, root,
+                    options);
+    EXPECT_TRUE(!is_root || around == all) << name << " in place";
+  }
+  for (const std::string_view name : choices(Operation::scatter, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    const Words given = is_root ? all : Words();
+    Words got(mine.size());
+    co_await scatter(node, group, test::input_of(given), std::span(got), counts, root, options);
+    EXPECT_EQ(got, mine) << name;
+    Words around = is_root ? all : Words(all.size());
+    const std::span<const std::uint64_t> input = is_root ? test::input_of(around) : std::span<const std::uint64_t>();
+    co_await scatter(node, group, input, block_of(around, counts, me), counts, root, options);
+    EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), mine)) << name << " in place";
+  }
 }
 
 /// Every collective that has such algorithms, by each of them and as it is chosen, in and out of place.
@@ -77,6 +145,8 @@ TEST(Hierarchical, EveryCollectiveComesOutRightOnNodesThatShareHosts) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{300}, std::size_t{20'000}}) {
         co_await use_all(node, all, count);
         co_await use_all(node, Group(turned), count);
+        co_await use_blocks(node, all, count);
+        co_await use_blocks(node, Group(turned), count);
       }
     });
   }

@@ -26,7 +26,9 @@
 #include "stretto/schedule/algorithm/hierarchical_allreduce.h"
 #include "stretto/schedule/algorithm/hierarchical_barrier.h"
 #include "stretto/schedule/algorithm/hierarchical_broadcast.h"
+#include "stretto/schedule/algorithm/hierarchical_gather.h"
 #include "stretto/schedule/algorithm/hierarchical_reduce.h"
+#include "stretto/schedule/algorithm/hierarchical_scatter.h"
 #include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
 #include "stretto/schedule/algorithm/linear_allgather.h"
@@ -115,6 +117,10 @@ const HierarchicalAllgather leader_ring_allgather("leader_ring_allgather", linea
                                                   linear_broadcast);
 const HierarchicalAllgather leader_doubling_allgather("leader_doubling_allgather", linear_gather,
                                                       recursive_doubling_allgather, linear_broadcast);
+const HierarchicalGather leaders_gather("leaders_gather", linear_gather, linear_gather);
+const HierarchicalGather leader_trees_gather("leader_trees_gather", linear_gather, binomial_gather);
+const HierarchicalScatter leaders_scatter("leaders_scatter", linear_scatter, linear_scatter);
+const HierarchicalScatter leader_trees_scatter("leader_trees_scatter", binomial_scatter, linear_scatter);
 const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, dissemination_barrier, linear_broadcast);
 
 constexpr auto registry = std::to_array<const Algorithm*>({
@@ -170,6 +176,10 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &leader_chain_reduce,
     &leader_ring_allgather,
     &leader_doubling_allgather,
+    &leaders_gather,
+    &leader_trees_gather,
+    &leaders_scatter,
+    &leader_trees_scatter,
     &leaders_barrier,
 });
 

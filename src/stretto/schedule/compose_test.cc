@@ -94,16 +94,21 @@ TEST(Compose, TheVerifierSeesAPartThatIsRenamedWrongly) {
   EXPECT_NE(both_members_speak_for_a_host, "right");
 }
 
-/// Blocks that all ranks together send from host to host.
-std::uint64_t blocks_between_hosts(const Algorithm& algorithm, const Shape& shape) {
+/// What all ranks together send from host to host.
+struct Traffic {
+  std::uint64_t messages = 0;
   std::uint64_t blocks = 0;
+};
+Traffic between_hosts(const Algorithm& algorithm, const Shape& shape) {
+  Traffic traffic;
   for (Rank me = 0; me < shape.size; ++me) {
     for (const Step& step : write_program(algorithm, shape, me).steps) {
       const bool leaves = step.kind == StepKind::send && shape.hosts.of(me) != shape.hosts.of(step.peer);
-      blocks += leaves ? step.count : 0;
+      traffic.messages += leaves ? 1 : 0;
+      traffic.blocks += leaves ? step.count : 0;
     }
   }
-  return blocks;
+  return traffic;
 }
 
 TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
@@ -117,8 +122,8 @@ TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
                                                      .size = hosts.count(),
                                                      .hosts = Hosts::even(hosts.count(), hosts.count())});
         // In vectors: the larger group's may be cut into more blocks.
-        const std::uint64_t blocks = blocks_between_hosts(algorithm, shape);
-        const std::uint64_t least = blocks_between_hosts(between, leaders);
+        const std::uint64_t blocks = between_hosts(algorithm, shape).blocks;
+        const std::uint64_t least = between_hosts(between, leaders).blocks;
         ASSERT_EQ(blocks * leaders.blocks, least * shape.blocks) << test::label(algorithm, shape);
       }
     }
@@ -139,7 +144,20 @@ TEST(Compose, AnAllgathersBlocksGoToEachOtherHostOnce) {
     for (const Hosts& hosts : test::placements(16)) {
       const Shape shape{.operation = Operation::allgather, .size = 16, .hosts = hosts};
       if (name == "leader_doubling_allgather" && (hosts.count() & (hosts.count() - 1)) != 0) continue;  // folds
-      EXPECT_EQ(blocks_between_hosts(algorithm, shape), 16U * (hosts.count() - 1)) << test::label(algorithm, shape);
+      EXPECT_EQ(between_hosts(algorithm, shape).blocks, 16U * (hosts.count() - 1)) << test::label(algorithm, shape);
+    }
+  }
+}
+
+TEST(Compose, ARootGivesEachOtherHostOneMessageAndGetsOneOfIt) {
+  for (const std::string_view name : {"leaders_gather", "leaders_scatter"}) {
+    const Algorithm& algorithm = find_algorithm(name);
+    for (const Hosts& hosts : test::placements(18)) {
+      const Shape shape{.operation = algorithm.operation(), .size = 18, .root = 5, .hosts = hosts};
+      const Traffic traffic = between_hosts(algorithm, shape);
+      EXPECT_EQ(traffic.blocks, 18U - hosts.members(hosts.of(5)).size()) << test::label(algorithm, shape);
+      if (!hosts.are_in_order()) continue;
+      EXPECT_EQ(traffic.messages, hosts.count() - 1) << test::label(algorithm, shape);
     }
   }
 }
