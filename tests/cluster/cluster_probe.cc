@@ -226,6 +226,16 @@ void check_scatter(const Trial& trial) {
   check(got == trial.mine(), trial.named("a scatter"));
 }
 
+void check_reduce_scatter(const Trial& trial) {
+  const std::size_t all = trial.count * trial.group.size();
+  const Words terms = words_of(trial.rank(), all, trial.round);
+  const Words sums = sum_of_words(trial.group.size(), all, trial.round);
+  Words got(trial.count);
+  reduce_scatter<std::uint64_t>(trial.node, trial.group, terms, got, sum, trial.options).wait();
+  check(std::equal(got.begin(), got.end(), sums.begin() + static_cast<std::ptrdiff_t>(trial.rank() * trial.count)),
+        trial.named("a reduce-scatter"));
+}
+
 void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
 
 void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
@@ -238,9 +248,13 @@ void check_collectives(Node& node, const Group& group, std::size_t count, std::u
 // By each of the algorithms that go by hosts: these are there where several nodes share one of several hosts.
 void check_by_hosts(Node& node, const Arguments&) {
   static const std::map<schedule::Operation, void (*)(const Trial&)> checks = {
-      {schedule::Operation::broadcast, check_broadcast}, {schedule::Operation::reduce, check_reduce},
-      {schedule::Operation::allreduce, check_allreduce}, {schedule::Operation::allgather, check_allgather},
-      {schedule::Operation::gather, check_gather},       {schedule::Operation::scatter, check_scatter},
+      {schedule::Operation::broadcast, check_broadcast},
+      {schedule::Operation::reduce, check_reduce},
+      {schedule::Operation::allreduce, check_allreduce},
+      {schedule::Operation::allgather, check_allgather},
+      {schedule::Operation::gather, check_gather},
+      {schedule::Operation::scatter, check_scatter},
+      {schedule::Operation::reduce_scatter, check_reduce_scatter},
       {schedule::Operation::barrier, check_barrier}};
   const Group all = Group::all(node);
   std::size_t tried = 0;

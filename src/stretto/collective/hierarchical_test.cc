@@ -91,6 +91,18 @@ Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
     co_await scatter(node, group, input, block_of(around, counts, me), counts, root, options);
     EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), mine)) << name << " in place";
   }
+  const Words terms = test::values<std::uint64_t>(all.size(), 6, node.id());
+  Words sums = test::reduced<std::uint64_t>(group, all.size(), 6, sum);
+  const std::span<const std::uint64_t> my_sums = block_of(sums, counts, me);
+  for (const std::string_view name : choices(Operation::reduce_scatter, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Words got(mine.size());
+    co_await reduce_scatter(node, group, test::input_of(terms), std::span(got), counts, sum, options);
+    EXPECT_TRUE(std::ranges::equal(got, my_sums)) << name;
+    Words around = terms;
+    co_await reduce_scatter(node, group, test::input_of(around), block_of(around, counts, me), counts, sum, options);
+    EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), my_sums)) << name << " in place";
+  }
 }
 
 /// Every collective that has such algorithms, by each of them and as it is chosen, in and out of place.
@@ -162,6 +174,14 @@ TEST(Hierarchical, OperatorsThatDoNotCommuteKeepTheirOrder) {
       co_await allreduce(node, all, test::input_of(mine), std::span(composed), test::Compose(),
                          CollectiveOptions().algorithm(name));
       EXPECT_EQ(composed, test::reduced<test::Affine>(all, mine.size(), 9, test::Compose())) << name;
+    }
+    const std::vector<test::Affine> terms = test::values<test::Affine>(13 * 7, 9, node.id());
+    const std::vector<test::Affine> whole = test::reduced<test::Affine>(all, terms.size(), 9, test::Compose());
+    for (const std::string_view name : {"leaders_reduce_scatter", "sliced_direct_reduce_scatter", ""}) {
+      std::vector<test::Affine> composed(7);
+      co_await reduce_scatter(node, all, test::input_of(terms), std::span(composed), test::Compose(),
+                              CollectiveOptions().algorithm(name));
+      EXPECT_TRUE(std::equal(composed.begin(), composed.end(), whole.begin() + 7 * node.id())) << name;
     }
   });
 }

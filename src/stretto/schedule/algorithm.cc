@@ -28,6 +28,7 @@
 #include "stretto/schedule/algorithm/hierarchical_broadcast.h"
 #include "stretto/schedule/algorithm/hierarchical_gather.h"
 #include "stretto/schedule/algorithm/hierarchical_reduce.h"
+#include "stretto/schedule/algorithm/hierarchical_reduce_scatter.h"
 #include "stretto/schedule/algorithm/hierarchical_scatter.h"
 #include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
@@ -96,7 +97,6 @@ const FourWayDisseminationBarrier four_way_dissemination_barrier;
 const LinearBarrier linear_barrier;
 
 // Composed of some of those.
-using Slices = HierarchicalAllreduce::Slices;
 const HierarchicalAllreduce leaders_allreduce("leaders_allreduce", Slices::one, linear_reduce, recursive_doubling,
                                               linear_broadcast);
 const HierarchicalAllreduce leader_trees_allreduce("leader_trees_allreduce", Slices::one, binomial_reduce,
@@ -121,6 +121,15 @@ const HierarchicalGather leaders_gather("leaders_gather", linear_gather, linear_
 const HierarchicalGather leader_trees_gather("leader_trees_gather", linear_gather, binomial_gather);
 const HierarchicalScatter leaders_scatter("leaders_scatter", linear_scatter, linear_scatter);
 const HierarchicalScatter leader_trees_scatter("leader_trees_scatter", binomial_scatter, linear_scatter);
+const HierarchicalReduceScatter leaders_reduce_scatter("leaders_reduce_scatter", Slices::one, linear_reduce,
+                                                       direct_reduce_scatter, linear_scatter);
+const HierarchicalReduceScatter leader_halving_reduce_scatter("leader_halving_reduce_scatter", Slices::one,
+                                                              linear_reduce, recursive_halving_reduce_scatter,
+                                                              linear_scatter);
+const HierarchicalReduceScatter sliced_direct_reduce_scatter("sliced_direct_reduce_scatter", Slices::as_many_as_members,
+                                                             linear_reduce, direct_reduce_scatter, linear_scatter);
+const HierarchicalReduceScatter sliced_ring_reduce_scatter("sliced_ring_reduce_scatter", Slices::as_many_as_members,
+                                                           linear_reduce, ring_reduce_scatter, linear_scatter);
 const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, dissemination_barrier, linear_broadcast);
 
 constexpr auto registry = std::to_array<const Algorithm*>({
@@ -180,6 +189,10 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &leader_trees_gather,
     &leaders_scatter,
     &leader_trees_scatter,
+    &leaders_reduce_scatter,
+    &leader_halving_reduce_scatter,
+    &sliced_direct_reduce_scatter,
+    &sliced_ring_reduce_scatter,
     &leaders_barrier,
 });
 

@@ -138,11 +138,13 @@ TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
   check("leaders_reduce", "binomial_reduce");
 }
 
-TEST(Compose, AnAllgathersBlocksGoToEachOtherHostOnce) {
-  for (const std::string_view name : {"leader_ring_allgather", "leader_doubling_allgather"}) {
+TEST(Compose, EachBlockGoesToEachOtherHostOnce) {
+  // Of a reduce_scatter a partial result of it comes from there.
+  for (const std::string_view name : {"leader_ring_allgather", "leader_doubling_allgather", "leaders_reduce_scatter",
+                                      "sliced_direct_reduce_scatter", "sliced_ring_reduce_scatter"}) {
     const Algorithm& algorithm = find_algorithm(name);
     for (const Hosts& hosts : test::placements(16)) {
-      const Shape shape{.operation = Operation::allgather, .size = 16, .hosts = hosts};
+      const Shape shape{.operation = algorithm.operation(), .size = 16, .hosts = hosts};
       if (name == "leader_doubling_allgather" && (hosts.count() & (hosts.count() - 1)) != 0) continue;  // folds
       EXPECT_EQ(between_hosts(algorithm, shape).blocks, 16U * (hosts.count() - 1)) << test::label(algorithm, shape);
     }
@@ -184,8 +186,8 @@ TEST(Compose, ReproducibleWhereHostsAreNodesOfTheCanonicalTree) {
                                                        .reproducible = true,
                                                        .hosts = hosts}));
   };
-  for (const std::string_view name :
-       {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce", "leaders_reduce"}) {
+  for (const std::string_view name : {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce",
+                                      "leaders_reduce", "leaders_reduce_scatter", "sliced_direct_reduce_scatter"}) {
     EXPECT_TRUE(offers(name, Hosts::even(16, 4))) << name;
     EXPECT_TRUE(offers(name, Hosts(std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1}))) << name;
     EXPECT_FALSE(offers(name, Hosts::even(12, 4))) << name;
