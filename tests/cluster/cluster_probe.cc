@@ -236,6 +236,20 @@ void check_reduce_scatter(const Trial& trial) {
         trial.named("a reduce-scatter"));
 }
 
+void check_all_to_all(const Trial& trial) {
+  Words given;
+  Words expected;
+  for (Rank rank = 0; rank < trial.group.size(); ++rank) {
+    const Words theirs = words_of(trial.rank() * trial.group.size() + rank, trial.count, trial.round);
+    given.insert(given.end(), theirs.begin(), theirs.end());
+    const Words mine = words_of(rank * trial.group.size() + trial.rank(), trial.count, trial.round);
+    expected.insert(expected.end(), mine.begin(), mine.end());
+  }
+  Words got(given.size());
+  all_to_all<std::uint64_t>(trial.node, trial.group, given, got, trial.options).wait();
+  check(got == expected, trial.named("an all-to-all"));
+}
+
 void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
 
 void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
@@ -255,6 +269,7 @@ void check_by_hosts(Node& node, const Arguments&) {
       {schedule::Operation::gather, check_gather},
       {schedule::Operation::scatter, check_scatter},
       {schedule::Operation::reduce_scatter, check_reduce_scatter},
+      {schedule::Operation::all_to_all, check_all_to_all},
       {schedule::Operation::barrier, check_barrier}};
   const Group all = Group::all(node);
   std::size_t tried = 0;

@@ -105,6 +105,27 @@ Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
   }
 }
 
+/// What `node` has for each rank in an all-to-all.
+Words words_for(NodeId node, Rank rank, std::size_t count) {
+  return test::values<std::uint64_t>(count, 100 + rank, node);
+}
+
+Task<> use_all_to_all(Node& node, const Group& group, std::size_t count) {
+  Words given;
+  Words expected;
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const Words words = words_for(node.id(), rank, count);
+    given.insert(given.end(), words.begin(), words.end());
+    const Words theirs = words_for(group.node(rank), group.rank_of(node.id()), count);
+    expected.insert(expected.end(), theirs.begin(), theirs.end());
+  }
+  for (const std::string_view name : choices(Operation::all_to_all, CollectiveService::of(node).hosts_of(group))) {
+    Words got(given.size());
+    co_await all_to_all(node, group, test::input_of(given), std::span(got), CollectiveOptions().algorithm(name));
+    EXPECT_TRUE(got == expected) << name << ", " << count;
+  }
+}
+
 /// Every collective that has such algorithms, by each of them and as it is chosen, in and out of place.
 Task<> use_all(Node& node, const Group& group, std::size_t count) {
   const Rank root = group.size() - 1;
@@ -159,6 +180,8 @@ TEST(Hierarchical, EveryCollectiveComesOutRightOnNodesThatShareHosts) {
         co_await use_all(node, Group(turned), count);
         co_await use_blocks(node, all, count);
         co_await use_blocks(node, Group(turned), count);
+        co_await use_all_to_all(node, all, count);
+        co_await use_all_to_all(node, Group(turned), count);
       }
     });
   }

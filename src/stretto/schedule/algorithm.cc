@@ -5,6 +5,7 @@
 
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
+#include "stretto/schedule/algorithm/aggregated_all_to_all.h"
 #include "stretto/schedule/algorithm/aligned_exscan.h"
 #include "stretto/schedule/algorithm/aligned_scan.h"
 #include "stretto/schedule/algorithm/aspen_general_reduce.h"
@@ -86,6 +87,7 @@ const RingReduceScatter ring_reduce_scatter;
 const LinearAllToAll linear_all_to_all;
 const PairwiseAllToAll pairwise_all_to_all;
 const BruckAllToAll bruck_all_to_all;
+const AggregatedAllToAll aggregated_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
 const AlignedScan aligned_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
@@ -193,6 +195,7 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &leader_halving_reduce_scatter,
     &sliced_direct_reduce_scatter,
     &sliced_ring_reduce_scatter,
+    &aggregated_all_to_all,
     &leaders_barrier,
 });
 

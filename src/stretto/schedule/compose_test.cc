@@ -164,6 +164,24 @@ TEST(Compose, ARootGivesEachOtherHostOneMessageAndGetsOneOfIt) {
   }
 }
 
+TEST(Compose, AllThatOneHostHasForAnotherGoesTogether) {
+  const Algorithm& aggregated = find_algorithm("aggregated_all_to_all");
+  for (const Hosts& hosts : test::placements(16)) {
+    const Shape shape{.operation = Operation::all_to_all, .size = 16, .hosts = hosts};
+    std::uint64_t pairs = 0;
+    for (Rank rank = 0; rank < 16; ++rank) pairs += 16 - hosts.members(hosts.of(rank)).size();
+    EXPECT_EQ(between_hosts(aggregated, shape).blocks, pairs) << test::label(aggregated, shape);
+  }
+  const auto messages = [&](const Hosts& hosts) {
+    return between_hosts(aggregated, {.operation = Operation::all_to_all, .size = hosts.ranks(), .hosts = hosts})
+        .messages;
+  };
+  EXPECT_EQ(messages(Hosts::even(16, 4)), 4U * 3);
+  EXPECT_EQ(messages(Hosts::even(15, 5)), 5U * 4);
+  EXPECT_EQ(messages(Hosts(std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0, 1, 2})), 3U * 2) << "ranks in turn";
+  EXPECT_EQ(messages(Hosts::even(16, 2)), 2U * 4) << "64 blocks, of which 16 go together";
+}
+
 TEST(Compose, OperatorsThatDoNotCommuteNeedHostsInOrder) {
   for (const Algorithm* const algorithm : algorithms()) {
     if (!algorithm->needs_hosts() || !is_reduction(algorithm->operation()) || algorithm->needs_commutative()) continue;
