@@ -250,6 +250,18 @@ void check_all_to_all(const Trial& trial) {
   check(got == expected, trial.named("an all-to-all"));
 }
 
+void check_scan(const Trial& trial) {
+  Words got(trial.count);
+  scan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  check(got == sum_of_words(trial.rank() + 1, trial.count, trial.round), trial.named("a scan"));
+}
+
+void check_exscan(const Trial& trial) {
+  Words got(trial.count);
+  exscan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  check(trial.rank() == 0 || got == sum_of_words(trial.rank(), trial.count, trial.round), trial.named("an exscan"));
+}
+
 void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
 
 void check_collectives(Node& node, const Group& group, std::size_t count, std::uint64_t round) {
@@ -270,6 +282,8 @@ void check_by_hosts(Node& node, const Arguments&) {
       {schedule::Operation::scatter, check_scatter},
       {schedule::Operation::reduce_scatter, check_reduce_scatter},
       {schedule::Operation::all_to_all, check_all_to_all},
+      {schedule::Operation::scan, check_scan},
+      {schedule::Operation::exscan, check_exscan},
       {schedule::Operation::barrier, check_barrier}};
   const Group all = Group::all(node);
   std::size_t tried = 0;

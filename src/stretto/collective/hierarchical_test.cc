@@ -105,6 +105,35 @@ Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
   }
 }
 
+/// By algorithms for hosts whose ranks follow one another, and by others where they don't.
+Task<> use_scans(Node& node, const Group& group, std::size_t count) {
+  const schedule::Hosts hosts = CollectiveService::of(node).hosts_of(group);
+  const Rank me = group.rank_of(node.id());
+  using Terms = std::vector<test::Affine>;
+  const Terms mine = test::values<test::Affine>(count, 8, node.id());
+  const auto up_to = [&](Rank ranks) {
+    return test::reduced<test::Affine>(test::first_ranks(group, ranks), count, 8, test::Compose());
+  };
+  for (const std::string_view name : choices(Operation::scan, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Terms got(count);
+    co_await scan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    EXPECT_EQ(got, up_to(me + 1)) << name;
+    got = mine;
+    co_await scan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    EXPECT_EQ(got, up_to(me + 1)) << name << " in place";
+  }
+  for (const std::string_view name : choices(Operation::exscan, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Terms got(count);
+    co_await exscan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    EXPECT_TRUE(me == 0 || got == up_to(me)) << name;
+    got = mine;
+    co_await exscan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    EXPECT_TRUE(me == 0 || got == up_to(me)) << name << " in place";
+  }
+}
+
 /// What `node` has for each rank in an all-to-all.
 Words words_for(NodeId node, Rank rank, std::size_t count) {
   return test::values<std::uint64_t>(count, 100 + rank, node);
@@ -180,6 +209,8 @@ TEST(Hierarchical, EveryCollectiveComesOutRightOnNodesThatShareHosts) {
         co_await use_all(node, Group(turned), count);
         co_await use_blocks(node, all, count);
         co_await use_blocks(node, Group(turned), count);
+        co_await use_scans(node, all, count);
+        co_await use_scans(node, Group(turned), count);
         co_await use_all_to_all(node, all, count);
         co_await use_all_to_all(node, Group(turned), count);
       }

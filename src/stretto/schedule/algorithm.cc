@@ -30,6 +30,7 @@
 #include "stretto/schedule/algorithm/hierarchical_gather.h"
 #include "stretto/schedule/algorithm/hierarchical_reduce.h"
 #include "stretto/schedule/algorithm/hierarchical_reduce_scatter.h"
+#include "stretto/schedule/algorithm/hierarchical_scan.h"
 #include "stretto/schedule/algorithm/hierarchical_scatter.h"
 #include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
@@ -132,6 +133,9 @@ const HierarchicalReduceScatter sliced_direct_reduce_scatter("sliced_direct_redu
                                                              linear_reduce, direct_reduce_scatter, linear_scatter);
 const HierarchicalReduceScatter sliced_ring_reduce_scatter("sliced_ring_reduce_scatter", Slices::as_many_as_members,
                                                            linear_reduce, ring_reduce_scatter, linear_scatter);
+const HierarchicalScan leaders_scan("leaders_scan", recursive_doubling_scan, linear_reduce, recursive_doubling_exscan);
+const HierarchicalScan leaders_exscan("leaders_exscan", recursive_doubling_exscan, linear_reduce,
+                                      recursive_doubling_exscan);
 const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, dissemination_barrier, linear_broadcast);
 
 constexpr auto registry = std::to_array<const Algorithm*>({
@@ -196,6 +200,8 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &sliced_direct_reduce_scatter,
     &sliced_ring_reduce_scatter,
     &aggregated_all_to_all,
+    &leaders_scan,
+    &leaders_exscan,
     &leaders_barrier,
 });
 
@@ -257,8 +263,9 @@ std::string Algorithm::refusal(const Shape& shape) const {
     if (!shape.hosts.are_known()) {
       return std::string(name()) + " goes by the hosts that the ranks are on, which are not known here";
     }
-    if (!shape.commutative && !shape.hosts.are_in_order()) {
-      return std::string(name()) + ": the ranks of a host do not follow one another, so the operator must commute";
+    if ((!shape.commutative || needs_hosts_in_order()) && !shape.hosts.are_in_order()) {
+      return std::string(name()) + ": the ranks of a host do not follow one another" +
+             (needs_hosts_in_order() ? "" : ", so the operator must commute");
     }
   }
   if (shape.auxiliaries > 0 && !uses_auxiliaries()) return std::string(name()) + " has no use for auxiliaries";

@@ -164,6 +164,24 @@ TEST(Compose, ARootGivesEachOtherHostOneMessageAndGetsOneOfIt) {
   }
 }
 
+TEST(Compose, PrefixesNeedHostsInOrderAndGiveTheWireOneSumOfEach) {
+  for (const std::string_view name : {"leaders_scan", "leaders_exscan"}) {
+    const Algorithm& algorithm = find_algorithm(name);
+    const Algorithm& between = find_algorithm("recursive_doubling_exscan");
+    for (const Hosts& hosts : test::placements(16)) {
+      const Shape shape{.operation = algorithm.operation(), .size = 16, .hosts = hosts};
+      ASSERT_EQ(algorithm.supports(shape), hosts.are_in_order()) << test::label(algorithm, shape);
+      if (!hosts.are_in_order()) continue;
+      const Rank count = hosts.count();
+      const Shape leaders{.operation = Operation::exscan, .size = count, .hosts = Hosts::even(count, count)};
+      EXPECT_EQ(between_hosts(algorithm, shape).blocks, between_hosts(between, leaders).blocks);
+    }
+    EXPECT_NE(algorithm.refusal({.operation = algorithm.operation(), .size = 9, .hosts = test::placements(9)[2]})
+                  .find("the ranks of a host do not follow one another"),
+              std::string::npos);
+  }
+}
+
 TEST(Compose, AllThatOneHostHasForAnotherGoesTogether) {
   const Algorithm& aggregated = find_algorithm("aggregated_all_to_all");
   for (const Hosts& hosts : test::placements(16)) {
