@@ -121,9 +121,7 @@ const HierarchicalAllgather leader_ring_allgather("leader_ring_allgather", linea
 const HierarchicalAllgather leader_doubling_allgather("leader_doubling_allgather", linear_gather,
                                                       recursive_doubling_allgather, linear_broadcast);
 const HierarchicalGather leaders_gather("leaders_gather", linear_gather, linear_gather);
-const HierarchicalGather leader_trees_gather("leader_trees_gather", linear_gather, binomial_gather);
 const HierarchicalScatter leaders_scatter("leaders_scatter", linear_scatter, linear_scatter);
-const HierarchicalScatter leader_trees_scatter("leader_trees_scatter", binomial_scatter, linear_scatter);
 const HierarchicalReduceScatter leaders_reduce_scatter("leaders_reduce_scatter", Slices::one, linear_reduce,
                                                        direct_reduce_scatter, linear_scatter);
 const HierarchicalReduceScatter leader_halving_reduce_scatter("leader_halving_reduce_scatter", Slices::one,
@@ -192,9 +190,7 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &leader_ring_allgather,
     &leader_doubling_allgather,
     &leaders_gather,
-    &leader_trees_gather,
     &leaders_scatter,
-    &leader_trees_scatter,
     &leaders_reduce_scatter,
     &leader_halving_reduce_scatter,
     &sliced_direct_reduce_scatter,
