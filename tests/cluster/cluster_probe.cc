@@ -174,6 +174,14 @@ struct Trial {
   Rank root() const { return static_cast<Rank>(round % group.size()); }
   Words mine() const { return words_of(rank(), count, round); }
   Words sums() const { return sum_of_words(group.size(), count, round); }
+  Words blocks_of_all() const {
+    Words all;
+    for (Rank from = 0; from < group.size(); ++from) {
+      const Words theirs = words_of(from, count, round);
+      all.insert(all.end(), theirs.begin(), theirs.end());
+    }
+    return all;
+  }
   std::string named(const char* operation) const {
     return std::string(operation) + " of " + std::to_string(count) + " words " + std::string(options.algorithm());
   }
@@ -201,11 +209,57 @@ void check_allreduce(const Trial& trial) {
 void check_allgather(const Trial& trial) {
   Words gathered(trial.count * trial.group.size());
   allgather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.options).wait();
-  for (Rank from = 0; from < trial.group.size(); ++from) {
-    const Words theirs = words_of(from, trial.count, trial.round);
-    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(trial.count * from)),
-          trial.named("an all-gather"));
+  check(gathered == trial.blocks_of_all(), trial.named("an all-gather"));
+}
+
+void check_gather(const Trial& trial) {
+  const bool is_root = trial.rank() == trial.root();
+  Words gathered(is_root ? trial.count * trial.group.size() : 0);
+  gather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.root(), trial.options).wait();
+  check(!is_root || gathered == trial.blocks_of_all(), trial.named("a gather"));
+}
+
+void check_scatter(const Trial& trial) {
+  const Words all = trial.rank() == trial.root() ? trial.blocks_of_all() : Words();
+  Words got(trial.count);
+  scatter<std::uint64_t>(trial.node, trial.group, all, got, trial.root(), trial.options).wait();
+  check(got == trial.mine(), trial.named("a scatter"));
+}
+
+void check_reduce_scatter(const Trial& trial) {
+  const std::size_t all = trial.count * trial.group.size();
+  const Words terms = words_of(trial.rank(), all, trial.round);
+  const Words sums = sum_of_words(trial.group.size(), all, trial.round);
+  Words got(trial.count);
+  reduce_scatter<std::uint64_t>(trial.node, trial.group, terms, got, sum, trial.options).wait();
+  check(std::equal(got.begin(), got.end(), sums.begin() + static_cast<std::ptrdiff_t>(trial.rank() * trial.count)),
+        trial.named("a reduce-scatter"));
+}
+
+void check_all_to_all(const Trial& trial) {
+  Words given;
+  Words expected;
+  for (Rank rank = 0; rank < trial.group.size(); ++rank) {
+    const Words theirs = words_of(trial.rank() * trial.group.size() + rank, trial.count, trial.round);
+    given.insert(given.end(), theirs.begin(), theirs.end());
+    const Words mine = words_of(rank * trial.group.size() + trial.rank(), trial.count, trial.round);
+    expected.insert(expected.end(), mine.begin(), mine.end());
   }
+  Words got(given.size());
+  all_to_all<std::uint64_t>(trial.node, trial.group, given, got, trial.options).wait();
+  check(got == expected, trial.named("an all-to-all"));
+}
+
+void check_scan(const Trial& trial) {
+  Words got(trial.count);
+  scan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  check(got == sum_of_words(trial.rank() + 1, trial.count, trial.round), trial.named("a scan"));
+}
+
+void check_exscan(const Trial& trial) {
+  Words got(trial.count);
+  exscan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  check(trial.rank() == 0 || got == sum_of_words(trial.rank(), trial.count, trial.round), trial.named("an exscan"));
 }
 
 void check_barrier(const Trial& trial) { barrier(trial.node, trial.group, trial.options).wait(); }
@@ -224,6 +278,12 @@ void check_by_hosts(Node& node, const Arguments&) {
       {schedule::Operation::reduce, check_reduce},
       {schedule::Operation::allreduce, check_allreduce},
       {schedule::Operation::allgather, check_allgather},
+      {schedule::Operation::gather, check_gather},
+      {schedule::Operation::scatter, check_scatter},
+      {schedule::Operation::reduce_scatter, check_reduce_scatter},
+      {schedule::Operation::all_to_all, check_all_to_all},
+      {schedule::Operation::scan, check_scan},
+      {schedule::Operation::exscan, check_exscan},
       {schedule::Operation::barrier, check_barrier}};
   const Group all = Group::all(node);
   std::size_t tried = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,135 @@ std::vector<std::string_view> by_hosts(Operation operation) {
     if (algorithm->needs_hosts() && algorithm->operation() == operation) names.push_back(algorithm->name());
   }
   return names;
+}
+
+/// Those that serve ranks on `hosts`, and none: what is chosen.
+std::vector<std::string_view> choices(Operation operation, const schedule::Hosts& hosts) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : by_hosts(operation)) {
+    const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
+    const schedule::Shape shape{.operation = operation, .size = hosts.ranks(), .hosts = hosts};
+    if (algorithm.supports(algorithm.with_segments(shape))) names.push_back(name);
+  }
+  names.emplace_back();
+  return names;
+}
+
+using Words = std::vector<std::uint64_t>;
+using Counts = std::vector<std::size_t>;
+
+/// The part of `whole` that is rank `rank`'s block.
+std::span<std::uint64_t> block_of(Words& whole, const Counts& counts, Rank rank) {
+  const auto begin = counts.begin();
+  return std::span(whole).subspan(std::accumulate(begin, begin + rank, std::size_t{0}), counts[rank]);
+}
+
+/// A block of each member.
+Words blocks_of_all(const Group& group, const Counts& counts) {
+  Words whole(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const Words block = test::values<std::uint64_t>(counts[rank], 5, group.node(rank));
+    std::copy(block.begin(), block.end(), block_of(whole, counts, rank).begin());
+  }
+  return whole;
+}
+
+/// Collectives whose ranks have blocks of different lengths, by each algorithm that goes by hosts and as it is chosen,
+/// in and out of place.
+Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
+  const schedule::Hosts hosts = CollectiveService::of(node).hosts_of(group);
+  const Rank root = group.size() / 2;
+  const Rank me = group.rank_of(node.id());
+  const bool is_root = me == root;
+  Counts counts;
+  for (Rank rank = 0; rank < group.size(); ++rank) counts.push_back(count * (rank % 3));  // among them none
+  const Words all = blocks_of_all(group, counts);
+  const Words mine = test::values<std::uint64_t>(counts[me], 5, node.id());
+  for (const std::string_view name : choices(Operation::gather, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Words gathered(is_root ? all.size() : 0);
+    co_await gather(node, group, test::input_of(mine), std::span(gathered), counts, root, options);
+    EXPECT_TRUE(!is_root || gathered == all) << name;
+    Words around(all.size());
+    std::copy(mine.begin(), mine.end(), block_of(around, counts, me).begin());
+    const std::span<const std::uint64_t> inside = block_of(around, counts, me);
+    co_await gather(node, group, inside, is_root ? std::span(around) : std::span<std::uint64_t>(), counts, root,
+                    options);
+    EXPECT_TRUE(!is_root || around == all) << name << " in place";
+  }
+  for (const std::string_view name : choices(Operation::scatter, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    const Words given = is_root ? all : Words();
+    Words got(mine.size());
+    co_await scatter(node, group, test::input_of(given), std::span(got), counts, root, options);
+    EXPECT_EQ(got, mine) << name;
+    Words around = is_root ? all : Words(all.size());
+    const std::span<const std::uint64_t> input = is_root ? test::input_of(around) : std::span<const std::uint64_t>();
+    co_await scatter(node, group, input, block_of(around, counts, me), counts, root, options);
+    EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), mine)) << name << " in place";
+  }
+  const Words terms = test::values<std::uint64_t>(all.size(), 6, node.id());
+  Words sums = test::reduced<std::uint64_t>(group, all.size(), 6, sum);
+  const std::span<const std::uint64_t> my_sums = block_of(sums, counts, me);
+  for (const std::string_view name : choices(Operation::reduce_scatter, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Words got(mine.size());
+    co_await reduce_scatter(node, group, test::input_of(terms), std::span(got), counts, sum, options);
+    EXPECT_TRUE(std::ranges::equal(got, my_sums)) << name;
+    Words around = terms;
+    co_await reduce_scatter(node, group, test::input_of(around), block_of(around, counts, me), counts, sum, options);
+    EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), my_sums)) << name << " in place";
+  }
+}
+
+/// By algorithms for hosts whose ranks follow one another, and by others where they don't.
+Task<> use_scans(Node& node, const Group& group, std::size_t count) {
+  const schedule::Hosts hosts = CollectiveService::of(node).hosts_of(group);
+  const Rank me = group.rank_of(node.id());
+  using Terms = std::vector<test::Affine>;
+  const Terms mine = test::values<test::Affine>(count, 8, node.id());
+  const auto up_to = [&](Rank ranks) {
+    return test::reduced<test::Affine>(test::first_ranks(group, ranks), count, 8, test::Compose());
+  };
+  for (const std::string_view name : choices(Operation::scan, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Terms got(count);
+    co_await scan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    EXPECT_EQ(got, up_to(me + 1)) << name;
+    got = mine;
+    co_await scan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    EXPECT_EQ(got, up_to(me + 1)) << name << " in place";
+  }
+  for (const std::string_view name : choices(Operation::exscan, hosts)) {
+    const CollectiveOptions options = CollectiveOptions().algorithm(name);
+    Terms got(count);
+    co_await exscan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    EXPECT_TRUE(me == 0 || got == up_to(me)) << name;
+    got = mine;
+    co_await exscan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    EXPECT_TRUE(me == 0 || got == up_to(me)) << name << " in place";
+  }
+}
+
+/// What `node` has for each rank in an all-to-all.
+Words words_for(NodeId node, Rank rank, std::size_t count) {
+  return test::values<std::uint64_t>(count, 100 + rank, node);
+}
+
+Task<> use_all_to_all(Node& node, const Group& group, std::size_t count) {
+  Words given;
+  Words expected;
+  for (Rank rank = 0; rank < group.size(); ++rank) {
+    const Words words = words_for(node.id(), rank, count);
+    given.insert(given.end(), words.begin(), words.end());
+    const Words theirs = words_for(group.node(rank), group.rank_of(node.id()), count);
+    expected.insert(expected.end(), theirs.begin(), theirs.end());
+  }
+  for (const std::string_view name : choices(Operation::all_to_all, CollectiveService::of(node).hosts_of(group))) {
+    Words got(given.size());
+    co_await all_to_all(node, group, test::input_of(given), std::span(got), CollectiveOptions().algorithm(name));
+    EXPECT_TRUE(got == expected) << name << ", " << count;
+  }
 }
 
 /// Every collective that has such algorithms, by each of them and as it is chosen, in and out of place.
@@ -77,6 +207,12 @@ TEST(Hierarchical, EveryCollectiveComesOutRightOnNodesThatShareHosts) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{300}, std::size_t{20'000}}) {
         co_await use_all(node, all, count);
         co_await use_all(node, Group(turned), count);
+        co_await use_blocks(node, all, count);
+        co_await use_blocks(node, Group(turned), count);
+        co_await use_scans(node, all, count);
+        co_await use_scans(node, Group(turned), count);
+        co_await use_all_to_all(node, all, count);
+        co_await use_all_to_all(node, Group(turned), count);
       }
     });
   }
@@ -92,6 +228,14 @@ TEST(Hierarchical, OperatorsThatDoNotCommuteKeepTheirOrder) {
       co_await allreduce(node, all, test::input_of(mine), std::span(composed), test::Compose(),
                          CollectiveOptions().algorithm(name));
       EXPECT_EQ(composed, test::reduced<test::Affine>(all, mine.size(), 9, test::Compose())) << name;
+    }
+    const std::vector<test::Affine> terms = test::values<test::Affine>(13 * 7, 9, node.id());
+    const std::vector<test::Affine> whole = test::reduced<test::Affine>(all, terms.size(), 9, test::Compose());
+    for (const std::string_view name : {"leaders_reduce_scatter", "sliced_direct_reduce_scatter", ""}) {
+      std::vector<test::Affine> composed(7);
+      co_await reduce_scatter(node, all, test::input_of(terms), std::span(composed), test::Compose(),
+                              CollectiveOptions().algorithm(name));
+      EXPECT_TRUE(std::equal(composed.begin(), composed.end(), whole.begin() + 7 * node.id())) << name;
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
+#include "stretto/schedule/algorithm/aggregated_all_to_all.h"
 #include "stretto/schedule/algorithm/aligned_exscan.h"
 #include "stretto/schedule/algorithm/aligned_scan.h"
 #include "stretto/schedule/algorithm/aspen_general_reduce.h"
@@ -26,7 +27,11 @@
 #include "stretto/schedule/algorithm/hierarchical_allreduce.h"
 #include "stretto/schedule/algorithm/hierarchical_barrier.h"
 #include "stretto/schedule/algorithm/hierarchical_broadcast.h"
+#include "stretto/schedule/algorithm/hierarchical_gather.h"
 #include "stretto/schedule/algorithm/hierarchical_reduce.h"
+#include "stretto/schedule/algorithm/hierarchical_reduce_scatter.h"
+#include "stretto/schedule/algorithm/hierarchical_scan.h"
+#include "stretto/schedule/algorithm/hierarchical_scatter.h"
 #include "stretto/schedule/algorithm/knomial_broadcast.h"
 #include "stretto/schedule/algorithm/linear_all_to_all.h"
 #include "stretto/schedule/algorithm/linear_allgather.h"
@@ -83,6 +88,7 @@ const RingReduceScatter ring_reduce_scatter;
 const LinearAllToAll linear_all_to_all;
 const PairwiseAllToAll pairwise_all_to_all;
 const BruckAllToAll bruck_all_to_all;
+const AggregatedAllToAll aggregated_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
 const AlignedScan aligned_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
@@ -94,7 +100,6 @@ const FourWayDisseminationBarrier four_way_dissemination_barrier;
 const LinearBarrier linear_barrier;
 
 // Composed of some of those.
-using Slices = HierarchicalAllreduce::Slices;
 const HierarchicalAllreduce leaders_allreduce("leaders_allreduce", Slices::one, linear_reduce, recursive_doubling,
                                               linear_broadcast);
 const HierarchicalAllreduce leader_trees_allreduce("leader_trees_allreduce", Slices::one, binomial_reduce,
@@ -115,6 +120,20 @@ const HierarchicalAllgather leader_ring_allgather("leader_ring_allgather", linea
                                                   linear_broadcast);
 const HierarchicalAllgather leader_doubling_allgather("leader_doubling_allgather", linear_gather,
                                                       recursive_doubling_allgather, linear_broadcast);
+const HierarchicalGather leaders_gather("leaders_gather", linear_gather, linear_gather);
+const HierarchicalScatter leaders_scatter("leaders_scatter", linear_scatter, linear_scatter);
+const HierarchicalReduceScatter leaders_reduce_scatter("leaders_reduce_scatter", Slices::one, linear_reduce,
+                                                       direct_reduce_scatter, linear_scatter);
+const HierarchicalReduceScatter leader_halving_reduce_scatter("leader_halving_reduce_scatter", Slices::one,
+                                                              linear_reduce, recursive_halving_reduce_scatter,
+                                                              linear_scatter);
+const HierarchicalReduceScatter sliced_direct_reduce_scatter("sliced_direct_reduce_scatter", Slices::as_many_as_members,
+                                                             linear_reduce, direct_reduce_scatter, linear_scatter);
+const HierarchicalReduceScatter sliced_ring_reduce_scatter("sliced_ring_reduce_scatter", Slices::as_many_as_members,
+                                                           linear_reduce, ring_reduce_scatter, linear_scatter);
+const HierarchicalScan leaders_scan("leaders_scan", recursive_doubling_scan, linear_reduce, recursive_doubling_exscan);
+const HierarchicalScan leaders_exscan("leaders_exscan", recursive_doubling_exscan, linear_reduce,
+                                      recursive_doubling_exscan);
 const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, dissemination_barrier, linear_broadcast);
 
 constexpr auto registry = std::to_array<const Algorithm*>({
@@ -170,6 +189,15 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &leader_chain_reduce,
     &leader_ring_allgather,
     &leader_doubling_allgather,
+    &leaders_gather,
+    &leaders_scatter,
+    &leaders_reduce_scatter,
+    &leader_halving_reduce_scatter,
+    &sliced_direct_reduce_scatter,
+    &sliced_ring_reduce_scatter,
+    &aggregated_all_to_all,
+    &leaders_scan,
+    &leaders_exscan,
     &leaders_barrier,
 });
 
@@ -231,8 +259,9 @@ std::string Algorithm::refusal(const Shape& shape) const {
     if (!shape.hosts.are_known()) {
       return std::string(name()) + " goes by the hosts that the ranks are on, which are not known here";
     }
-    if (!shape.commutative && !shape.hosts.are_in_order()) {
-      return std::string(name()) + ": the ranks of a host do not follow one another, so the operator must commute";
+    if ((!shape.commutative || needs_hosts_in_order()) && !shape.hosts.are_in_order()) {
+      return std::string(name()) + ": the ranks of a host do not follow one another" +
+             (needs_hosts_in_order() ? "" : ", so the operator must commute");
     }
   }
   if (shape.auxiliaries > 0 && !uses_auxiliaries()) return std::string(name()) + " has no use for auxiliaries";

@@ -70,6 +70,8 @@ class Algorithm {
   /// Whether it goes by where ranks are (Shape::hosts), and so refuses shapes that don't say it. By default it does
   /// not. Operators that do not commute are then served where each host's ranks follow one another.
   virtual bool needs_hosts() const noexcept { return false; }
+  /// Whether it serves those that commute only there, too. By default it does not.
+  virtual bool needs_hosts_in_order() const noexcept { return false; }
   /// Whether blocks change places, so that all of them must be equally long.
   virtual bool needs_equal_blocks() const noexcept { return false; }
 

@@ -104,13 +104,23 @@ class Renaming final : public Sink {
     for (std::uint32_t place = ref.first; place < ref.first + ref.count; ++place) {
       const std::uint32_t begin = vector_of(ref.buffer, place) * vector_blocks(whole_);
       const std::uint32_t block = block_at(part_.shape, part_.me, ref.buffer, place);
-      if (part_.blocks.kind == BlockNames::Kind::of_ranks) {
-        places.push_back(has_one ? 0 : begin + part_.ranks[block]);
-      } else {
-        for (const Rank member : whole_.hosts.members(block)) places.push_back(has_one ? 0 : begin + member);
-      }
+      for (const Rank rank : ranks_of(block)) places.push_back(has_one ? 0 : begin + rank);
     }
     return places;
+  }
+
+  /// Whose blocks are the part's block, in order.
+  std::vector<Rank> ranks_of(std::uint32_t block) const {
+    const BlockNames& names = part_.blocks;
+    if (names.kind == BlockNames::Kind::of_ranks) return {part_.ranks[block]};
+    std::vector<Rank> ranks;
+    const std::uint32_t first = names.first + block * names.each;
+    for (std::uint32_t host = first; host < first + names.each; ++host) {
+      const std::span<const Rank> members = whole_.hosts.members(host);
+      for (std::size_t at = names.share; at < members.size(); at += names.shares) ranks.push_back(members[at]);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
   }
 
   static void name_source(Step& step, const BlockRef& ref) {
@@ -203,6 +213,8 @@ std::uint32_t rounds_inside(const Shape& whole, const Algorithm& algorithm) {
   return std::max(algorithm.rounds(part_shape(whole, algorithm.operation(), most)),
                   algorithm.rounds(part_shape(whole, algorithm.operation(), most, 1)));
 }
+
+Rank slices_of(const Shape& whole, Slices slices) { return slices == Slices::one ? 1 : whole.hosts.fewest(); }
 
 Rank leader_of_host(const Shape& whole, Rank me, Rank root) {
   return Subgroup::across(whole.hosts, root)[whole.hosts.of(me)];

@@ -14,26 +14,26 @@ namespace stretto::schedule {
 /// Some ranks of a group as a group of their own.
 class Subgroup {
  public:
-  /// The members of a host. `hosts` outlives it.
-  static Subgroup of_host(const Hosts& hosts, std::uint32_t host) noexcept { return {hosts, true, host, 0}; }
+  /// The members of a host, or of these every so many, from one place on. `hosts` outlives it.
+  static Subgroup of_host(const Hosts& hosts, std::uint32_t host, Rank place = 0, Rank stride = 1) noexcept {
+    return {hosts, stride, host, place};
+  }
   /// One rank of each host, in the order of hosts: `chosen` of its own host, of the others the member at `place`.
   /// REQUIRES: place < hosts.fewest().
-  static Subgroup across(const Hosts& hosts, Rank chosen, Rank place = 0) noexcept {
-    return {hosts, false, chosen, place};
-  }
+  static Subgroup across(const Hosts& hosts, Rank chosen, Rank place = 0) noexcept { return {hosts, 0, chosen, place}; }
 
   Rank operator[](Rank rank) const noexcept {
-    if (is_of_host_) return hosts_->members(which_)[rank];
+    if (stride_ != 0) return hosts_->members(which_)[place_ + rank * stride_];
     return hosts_->of(which_) == rank ? which_ : hosts_->members(rank)[place_];
   }
 
  private:
-  Subgroup(const Hosts& hosts, bool is_of_host, Rank which, Rank place) noexcept
-      : hosts_(&hosts), is_of_host_(is_of_host), which_(which), place_(place) {}
+  Subgroup(const Hosts& hosts, Rank stride, Rank which, Rank place) noexcept
+      : hosts_(&hosts), stride_(stride), which_(which), place_(place) {}
 
   const Hosts* hosts_;
-  bool is_of_host_;
-  Rank which_;  ///< the host, or the rank that is chosen of its own
+  Rank stride_;  ///< 0: across the hosts
+  Rank which_;   ///< the host, or the rank that is chosen of its own
   Rank place_;
 };
 
@@ -42,12 +42,19 @@ struct BlockNames {
   enum class Kind : std::uint8_t {
     slices,    ///< block b: `each` blocks from first + b * each on; of 0 each, messages say that their sender is there
     of_ranks,  ///< block b: that of the part's rank b
-    of_hosts,  ///< block b: those of the members of host b
+    of_hosts,  ///< block b: those of members of `each` hosts from first + b * each on: of the members at places
+               ///< share, share + shares, share + 2 shares, ...
   };
   Kind kind = Kind::slices;
   std::uint32_t first = 0;
   std::uint32_t each = 1;
+  Rank share = 0;
+  Rank shares = 1;
 };
+
+/// Into how many slices a composition cuts a vector: one, by a member of each host that speaks for it, or one for each
+/// member of the host that has the fewest.
+enum class Slices : std::uint8_t { one, as_many_as_members };
 
 /// A buffer of a part in the whole; scratch from the vector of that number on.
 struct BufferName {
@@ -101,6 +108,8 @@ Shape part_shape(const Shape& whole, Operation operation, Rank size, Rank root =
 Part inside(const Shape& whole, const Algorithm& algorithm, Rank me, Rank root);
 /// Its rounds, on the fullest host; 0 if all hosts have one rank each. REQUIRES: fewer ranks do not take more rounds.
 std::uint32_t rounds_inside(const Shape& whole, const Algorithm& algorithm);
+
+Rank slices_of(const Shape& whole, Slices slices);
 
 /// The one who speaks for a rank's host where `root` does for its own.
 Rank leader_of_host(const Shape& whole, Rank me, Rank root);

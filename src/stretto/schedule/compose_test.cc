@@ -94,16 +94,21 @@ TEST(Compose, TheVerifierSeesAPartThatIsRenamedWrongly) {
   EXPECT_NE(both_members_speak_for_a_host, "right");
 }
 
-/// Blocks that all ranks together send from host to host.
-std::uint64_t blocks_between_hosts(const Algorithm& algorithm, const Shape& shape) {
+/// What all ranks together send from host to host.
+struct Traffic {
+  std::uint64_t messages = 0;
   std::uint64_t blocks = 0;
+};
+Traffic between_hosts(const Algorithm& algorithm, const Shape& shape) {
+  Traffic traffic;
   for (Rank me = 0; me < shape.size; ++me) {
     for (const Step& step : write_program(algorithm, shape, me).steps) {
       const bool leaves = step.kind == StepKind::send && shape.hosts.of(me) != shape.hosts.of(step.peer);
-      blocks += leaves ? step.count : 0;
+      traffic.messages += leaves ? 1 : 0;
+      traffic.blocks += leaves ? step.count : 0;
     }
   }
-  return blocks;
+  return traffic;
 }
 
 TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
@@ -117,8 +122,8 @@ TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
                                                      .size = hosts.count(),
                                                      .hosts = Hosts::even(hosts.count(), hosts.count())});
         // In vectors: the larger group's may be cut into more blocks.
-        const std::uint64_t blocks = blocks_between_hosts(algorithm, shape);
-        const std::uint64_t least = blocks_between_hosts(between, leaders);
+        const std::uint64_t blocks = between_hosts(algorithm, shape).blocks;
+        const std::uint64_t least = between_hosts(between, leaders).blocks;
         ASSERT_EQ(blocks * leaders.blocks, least * shape.blocks) << test::label(algorithm, shape);
       }
     }
@@ -133,15 +138,66 @@ TEST(Compose, NothingCrossesTheWireMoreOftenThanBetweenTheHosts) {
   check("leaders_reduce", "binomial_reduce");
 }
 
-TEST(Compose, AnAllgathersBlocksGoToEachOtherHostOnce) {
-  for (const std::string_view name : {"leader_ring_allgather", "leader_doubling_allgather"}) {
+TEST(Compose, EachBlockGoesToEachOtherHostOnce) {
+  // Of a reduce_scatter a partial result of it comes from there.
+  for (const std::string_view name : {"leader_ring_allgather", "leader_doubling_allgather", "leaders_reduce_scatter",
+                                      "sliced_direct_reduce_scatter", "sliced_ring_reduce_scatter"}) {
     const Algorithm& algorithm = find_algorithm(name);
     for (const Hosts& hosts : test::placements(16)) {
-      const Shape shape{.operation = Operation::allgather, .size = 16, .hosts = hosts};
+      const Shape shape{.operation = algorithm.operation(), .size = 16, .hosts = hosts};
       if (name == "leader_doubling_allgather" && (hosts.count() & (hosts.count() - 1)) != 0) continue;  // folds
-      EXPECT_EQ(blocks_between_hosts(algorithm, shape), 16U * (hosts.count() - 1)) << test::label(algorithm, shape);
+      EXPECT_EQ(between_hosts(algorithm, shape).blocks, 16U * (hosts.count() - 1)) << test::label(algorithm, shape);
     }
   }
+}
+
+TEST(Compose, ARootGivesEachOtherHostOneMessageAndGetsOneOfIt) {
+  for (const std::string_view name : {"leaders_gather", "leaders_scatter"}) {
+    const Algorithm& algorithm = find_algorithm(name);
+    for (const Hosts& hosts : test::placements(18)) {
+      const Shape shape{.operation = algorithm.operation(), .size = 18, .root = 5, .hosts = hosts};
+      const Traffic traffic = between_hosts(algorithm, shape);
+      EXPECT_EQ(traffic.blocks, 18U - hosts.members(hosts.of(5)).size()) << test::label(algorithm, shape);
+      if (!hosts.are_in_order()) continue;
+      EXPECT_EQ(traffic.messages, hosts.count() - 1) << test::label(algorithm, shape);
+    }
+  }
+}
+
+TEST(Compose, PrefixesNeedHostsInOrderAndGiveTheWireOneSumOfEach) {
+  for (const std::string_view name : {"leaders_scan", "leaders_exscan"}) {
+    const Algorithm& algorithm = find_algorithm(name);
+    const Algorithm& between = find_algorithm("recursive_doubling_exscan");
+    for (const Hosts& hosts : test::placements(16)) {
+      const Shape shape{.operation = algorithm.operation(), .size = 16, .hosts = hosts};
+      ASSERT_EQ(algorithm.supports(shape), hosts.are_in_order()) << test::label(algorithm, shape);
+      if (!hosts.are_in_order()) continue;
+      const Rank count = hosts.count();
+      const Shape leaders{.operation = Operation::exscan, .size = count, .hosts = Hosts::even(count, count)};
+      EXPECT_EQ(between_hosts(algorithm, shape).blocks, between_hosts(between, leaders).blocks);
+    }
+    EXPECT_NE(algorithm.refusal({.operation = algorithm.operation(), .size = 9, .hosts = test::placements(9)[2]})
+                  .find("the ranks of a host do not follow one another"),
+              std::string::npos);
+  }
+}
+
+TEST(Compose, AllThatOneHostHasForAnotherGoesTogether) {
+  const Algorithm& aggregated = find_algorithm("aggregated_all_to_all");
+  for (const Hosts& hosts : test::placements(16)) {
+    const Shape shape{.operation = Operation::all_to_all, .size = 16, .hosts = hosts};
+    std::uint64_t pairs = 0;
+    for (Rank rank = 0; rank < 16; ++rank) pairs += 16 - hosts.members(hosts.of(rank)).size();
+    EXPECT_EQ(between_hosts(aggregated, shape).blocks, pairs) << test::label(aggregated, shape);
+  }
+  const auto messages = [&](const Hosts& hosts) {
+    return between_hosts(aggregated, {.operation = Operation::all_to_all, .size = hosts.ranks(), .hosts = hosts})
+        .messages;
+  };
+  EXPECT_EQ(messages(Hosts::even(16, 4)), 4U * 3);
+  EXPECT_EQ(messages(Hosts::even(15, 5)), 5U * 4);
+  EXPECT_EQ(messages(Hosts(std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0, 1, 2})), 3U * 2) << "ranks in turn";
+  EXPECT_EQ(messages(Hosts::even(16, 2)), 2U * 4) << "64 blocks, of which 16 go together";
 }
 
 TEST(Compose, OperatorsThatDoNotCommuteNeedHostsInOrder) {
@@ -166,8 +222,8 @@ TEST(Compose, ReproducibleWhereHostsAreNodesOfTheCanonicalTree) {
                                                        .reproducible = true,
                                                        .hosts = hosts}));
   };
-  for (const std::string_view name :
-       {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce", "leaders_reduce"}) {
+  for (const std::string_view name : {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce",
+                                      "leaders_reduce", "leaders_reduce_scatter", "sliced_direct_reduce_scatter"}) {
     EXPECT_TRUE(offers(name, Hosts::even(16, 4))) << name;
     EXPECT_TRUE(offers(name, Hosts(std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1}))) << name;
     EXPECT_FALSE(offers(name, Hosts::even(12, 4))) << name;

@@ -55,12 +55,16 @@ TEST(Select, HostsWithSeveralRanksSpeakWithOneVoice) {
     asked.shape.hosts = hosts;
     return select(asked, built_in_costs());
   };
-  for (const Operation operation :
-       {Operation::allreduce, Operation::broadcast, Operation::reduce, Operation::barrier, Operation::allgather}) {
+  for (const Operation operation : {Operation::allreduce, Operation::broadcast, Operation::reduce, Operation::barrier,
+                                    Operation::allgather, Operation::reduce_scatter, Operation::all_to_all}) {
     for (const Hosts& hosts : {Hosts::even(13, 4), test::placements(16)[2]}) {
       const Candidate small = chosen_on(operation, hosts, 8);
       EXPECT_TRUE(small.algorithm->needs_hosts()) << describe(small.shape) << ": " << small.algorithm->name();
     }
+  }
+  // Blocks of a host that do not lie together would not go together, and a scan of ranks in turn has no host's sums.
+  for (const Operation operation : {Operation::gather, Operation::scatter, Operation::scan, Operation::exscan}) {
+    EXPECT_TRUE(chosen_on(operation, Hosts::even(13, 4), 8).algorithm->needs_hosts()) << name_of(operation);
   }
   // Of four ranks each in order, Rabenseifner's all-reduce goes by hosts without knowing it.
   const Candidate large = chosen_on(Operation::allreduce, Hosts::even(12, 4), 1 << 20);

@@ -13,19 +13,15 @@ std::string_view HierarchicalAllreduce::source() const noexcept {
          "network hierarchy\", MLSys 2019";
 }
 
-Rank HierarchicalAllreduce::slices_of(const Shape& shape) const {
-  return slices_ == Slices::one ? 1 : shape.hosts.fewest();
-}
-
 Shape HierarchicalAllreduce::between_shape(const Shape& shape) const {
-  const std::uint32_t blocks = shape.blocks / slices_of(shape);
+  const std::uint32_t blocks = shape.blocks / slices_of(shape, slices_);
   return part_shape(shape, Operation::allreduce, shape.hosts.count(), 0, blocks);
 }
 
 Blocking HierarchicalAllreduce::blocking(const Shape& shape) const {
   if (!shape.hosts.are_known()) return {};
   const Blocking its = between_.blocking(between_shape(shape));
-  const std::uint64_t unit = std::uint64_t{its.unit} * slices_of(shape);
+  const std::uint64_t unit = std::uint64_t{its.unit} * slices_of(shape, slices_);
   const std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / unit;
   return {.unit = static_cast<std::uint32_t>(unit),
           .most_segments = static_cast<std::uint32_t>(std::min<std::uint64_t>(its.most_segments, most))};
@@ -45,7 +41,7 @@ std::vector<Part> HierarchicalAllreduce::parts_of(const Shape& shape, std::uint3
   const Hosts& hosts = shape.hosts;
   const std::span<const Rank> members = hosts.members(hosts.of(me));
   const Rank place = hosts.place(me);
-  const Rank slices = slices_of(shape);
+  const Rank slices = slices_of(shape, slices_);
   const std::uint32_t each = shape.blocks / slices;
   std::vector<Part> parts;
   if (phase == 1) {

@@ -24,8 +24,6 @@ namespace stretto::schedule {
 /// A slice's terms are those of one host after the other, each in rank order.
 class HierarchicalAllreduce final : public Composition {
  public:
-  enum class Slices : std::uint8_t { one, as_many_as_members };
-
   /// `reduce` and `broadcast` move a vector whole. The algorithms outlive it.
   HierarchicalAllreduce(std::string_view name, Slices slices, const Algorithm& reduce, const Algorithm& between,
                         const Algorithm& broadcast) noexcept
@@ -40,7 +38,6 @@ class HierarchicalAllreduce final : public Composition {
  private:
   std::uint32_t rounds_of(const Shape& shape, std::uint32_t phase) const override;
   std::vector<Part> parts_of(const Shape& shape, std::uint32_t phase, Rank me) const override;
-  Rank slices_of(const Shape& shape) const;
   Shape between_shape(const Shape& shape) const;
 
   Slices slices_;
