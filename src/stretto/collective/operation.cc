@@ -88,7 +88,6 @@ bool CollectiveOperation::may_serve_again() const noexcept {
 }
 
 void CollectiveOperation::leave() noexcept {
-  call_.reduction.op.reset();
   if (!parked_.empty()) parked_ = SavedMessages();
   has_served_ = true;
   if (!preparation_->end_use(*this, may_serve_again())) arena::destroy(this);
@@ -326,6 +325,7 @@ void CollectiveOperation::finish() {
   stream_->end(identity_);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   call_.keep_alive.reset();
+  call_.reduction.op.reset();
   service_.node().events().complete(completion_, failure_);
 }
 

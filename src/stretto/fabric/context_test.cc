@@ -37,6 +37,38 @@ TEST(Context, WhoPostsToAnIdleContextServesIt) {
   EXPECT_FALSE(Context::serving());
 }
 
+TEST(Context, TriesToRunOnlyWhatAnItemWouldNotOvertake) {
+  std::vector<int> log;
+  std::vector<Context*> left;
+  struct Keep : Overflow {
+    explicit Keep(std::vector<Context*>& its_left) : left(its_left) {}
+    void hand_over(Context& context) noexcept override { left.push_back(&context); }
+    std::vector<Context*>& left;
+  } keep(left);
+  Context context(&keep);
+  EXPECT_TRUE(context.try_run([&] {
+    log.push_back(1);
+    EXPECT_TRUE(Context::serving());
+    EXPECT_FALSE(context.try_run([&] { log.push_back(0); }));
+    std::thread([&] { EXPECT_FALSE(context.try_run([&] { log.push_back(0); })); }).join();
+    context.post(new Note(log, 2));
+  }));
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+  // More than a passing thread does is left behind; nobody may come before that.
+  context.enter([&] {
+    context.post(new Note(log, 3));
+    context.post(new Note(log, 4));
+    context.spend(1U << 20U);
+  });
+  while (!left.empty()) {
+    left.pop_back();
+    EXPECT_FALSE(context.try_run([&] { log.push_back(0); }));
+    context.serve();
+  }
+  EXPECT_TRUE(context.try_run([&] { log.push_back(5); }));
+  EXPECT_EQ(log, (std::vector<int>{1, 2, 3, 4, 5}));
+}
+
 TEST(Context, EnterRunsUnderTheBatonBeforeItReturnsAndThenServes) {
   Context context(nullptr);
   std::vector<int> log;

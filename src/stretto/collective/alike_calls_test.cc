@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+
+// Calls that are alike share what was worked out for the first, down to the object that serves them: nothing of one
+// may show in another.
+namespace stretto {
+namespace {
+
+class AlikeCalls : public test::OnEveryFabric {};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, AlikeCalls, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
+
+// One type, so that calls with it are alike; what it does is in its state.
+struct Weighted {
+  std::int64_t weight;
+  std::shared_ptr<int> held = nullptr;
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const noexcept { return a + b + weight; }
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = true;
+};
+
+TEST_P(AlikeCalls, HaveOperatorsOfTheirOwn) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (std::int64_t weight = 0; weight < 10; ++weight) {
+      EXPECT_EQ(co_await allreduce(node, all, std::int64_t{1}, Weighted{weight}), 3 + 2 * weight);
+    }
+    // Lambdas of one function may look alike by name.
+    const auto plus = [](int a, int b) { return a + b; };
+    const auto times = [](int a, int b) { return a * b; };
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(co_await allreduce(node, all, 2, plus), 6);
+      EXPECT_EQ(co_await allreduce(node, all, 2, times), 8);
+    }
+  });
+}
+
+TEST_P(AlikeCalls, LetGoOfWhatTheyWereGiven) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const auto held = std::make_shared<int>(7);
+    for (int i = 0; i < 3; ++i) {
+      const Future<std::int64_t> total = allreduce(node, all, std::int64_t{1}, Weighted{0, held});
+      EXPECT_EQ(co_await total, 2);
+      EXPECT_EQ(held.use_count(), 1);
+    }
+  });
+}
+
+TEST_P(AlikeCalls, HavePreconditionsOfTheirOwn) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (int i = 0; i < 5; ++i) {
+      const UserEvent gate = node.create_user_event();
+      Future<int> late = allreduce(node, all, i, sum, CollectiveOptions().after(gate));
+      const Future<int> early = allreduce(node, all, 10 * i, sum);
+      EXPECT_EQ(co_await early, 30 * i);
+      node.trigger(gate);
+      EXPECT_EQ(co_await late, 3 * i);
+    }
+  });
+}
+
+// What has failed serves no more; calls like it go on.
+TEST_P(AlikeCalls, OutliveOneThatFails) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (int i = 0; i < 6; ++i) {
+      const UserEvent gate = node.create_user_event();
+      Future<int> doomed = allreduce(node, all, 1, sum, CollectiveOptions().after(gate));
+      node.poison(gate, Error(ErrorCode::invalid_state, "on purpose"));
+      bool failed = false;
+      try {
+        co_await doomed;
+      } catch (const Error&) {
+        failed = true;
+      }
+      EXPECT_TRUE(failed);
+      EXPECT_EQ(co_await allreduce(node, all, 1, sum), 2);
+    }
+  });
+}
+
+// More kinds than a stream keeps, and many of one kind at a time.
+TEST_P(AlikeCalls, OfManyKindsAndManyAtOnce) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::vector<int>> outputs;
+    std::vector<Event> events;
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t size = 1; size <= 24; ++size) {
+        for (int each = 0; each < 3; ++each) {
+          const std::vector<int> input(size, round + each);
+          std::vector<int>& output = outputs.emplace_back(input);
+          events.push_back(allreduce(node, all, std::span<const int>(output), std::span<int>(output), sum));
+        }
+      }
+    }
+    for (const Event event : events) co_await event;
+    std::size_t at = 0;
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t size = 1; size <= 24; ++size) {
+        for (int each = 0; each < 3; ++each) EXPECT_EQ(outputs[at++], std::vector<int>(size, 3 * (round + each)));
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace stretto
