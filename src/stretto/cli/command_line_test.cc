@@ -10,6 +10,7 @@
 #include "stretto/base/settings.h"
 #include "stretto/cli/machine_report.h"
 #include "stretto/cli/test_support.h"
+#include "stretto/collective/kernels.h"
 
 namespace stretto::cli {
 namespace {
@@ -62,6 +63,7 @@ TEST(Info, SpeaksJson) {
   EXPECT_NE(object.at("processors").at("cpus"), "");
   ASSERT_GE(object.at("memories").size(), 1U);
   EXPECT_GT(object.at("memories").at(0).at("bytes"), 0);
+  EXPECT_EQ(object.at("operators").at("instructions"), kernels::name_of(kernels::best_instruction_set()));
   EXPECT_EQ(object.at("settings").size(), known_settings().size());
 }
 

@@ -16,6 +16,7 @@
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/machine_report.h"
+#include "stretto/collective/kernels.h"
 
 namespace stretto::cli {
 namespace {
@@ -104,6 +105,7 @@ Json info_json(const SettingsReport& settings) {
   }
   Json object{{"version", STRETTO_VERSION}, {"fabrics", fabric_list}};
   object.update(machine_json(examine_machine()));
+  object["operators"] = {{"instructions", kernels::name_of(kernels::best_instruction_set())}};
   object["costs"] = origin_of_costs(settings);
   object["settings"] = settings_json(settings);
   return object;
@@ -142,6 +144,7 @@ void print_info(const SettingsReport& settings) {
   std::cout << "\nprocessors that this process may use\n  cpus " << processors.cpus
             << "; hardware threads: " << processors.threads << ", cores: " << processors.cores;
   if (!processors.model.empty()) std::cout << " (" << processors.model << ")";
+  std::cout << "\n  instructions of the built-in operators: " << kernels::name_of(kernels::best_instruction_set());
   std::cout << "\n\nmemories\n";
   for (const MemoryReport& memory : machine.memories) {
     std::cout << "  " << memory.kind << ", NUMA node " << memory.numa_node << ": " << format_bytes(memory.bytes)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 namespace stretto {
 
 /// The operators that come with Stretto. Each works on all arithmetic types, and on any type that has what it uses.
@@ -14,7 +16,11 @@ struct Product {
   static constexpr bool commutative = true;
   template <class T>
   constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(a * b);
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(short)) {
+      return static_cast<T>(1U * a * b);  // would be promoted to int, which a product of two may overflow
+    } else {
+      return static_cast<T>(a * b);
+    }
   }
 };
 struct Minimum {
@@ -35,14 +41,14 @@ struct LogicalAnd {
   static constexpr bool commutative = true;
   template <class T>
   constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(static_cast<bool>(a) && static_cast<bool>(b));
+    return static_cast<T>(static_cast<bool>(a) & static_cast<bool>(b));  // not &&, a branch that no vector has
   }
 };
 struct LogicalOr {
   static constexpr bool commutative = true;
   template <class T>
   constexpr T operator()(const T& a, const T& b) const {
-    return static_cast<T>(static_cast<bool>(a) || static_cast<bool>(b));
+    return static_cast<T>(static_cast<bool>(a) | static_cast<bool>(b));
   }
 };
 

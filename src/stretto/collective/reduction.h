@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "stretto/base/hash.h"
+#include "stretto/collective/kernels.h"
 #include "stretto/collective/operators.h"  // IWYU pragma: export
 #include "stretto/core/node.h"
 #include "stretto/core/spawn_options.h"
@@ -59,11 +60,6 @@ constexpr bool is_commutative() {
   }
 }
 
-template <class Op>
-constexpr bool is_builtin =
-    std::is_same_v<Op, Sum> || std::is_same_v<Op, Product> || std::is_same_v<Op, Minimum> ||
-    std::is_same_v<Op, Maximum> || std::is_same_v<Op, LogicalAnd> || std::is_same_v<Op, LogicalOr>;
-
 template <class T>
 constexpr bool is_number = std::is_arithmetic_v<T>;
 template <class T>
@@ -79,7 +75,7 @@ constexpr bool is_elementary() {
                   "an operator that calls itself elementary has to be noexcept");
     return Op::elementary;
   } else {
-    return is_builtin<Op> && is_number<T>;
+    return kernels::Operator<Op> && is_number<T>;
   }
 }
 
@@ -135,6 +131,8 @@ Reduction make_reduction(const Op& op) {
   if constexpr (TaskOperator<Op, T>) {
     reduction.op = std::make_shared<const Op>(op);
     reduction.spawn = &detail::spawn_operator<T, Op>;
+  } else if constexpr (kernels::Number<T> && kernels::Operator<Op>) {
+    reduction.combine = &kernels::combine<T, Op>;
   } else if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
     reduction.combine = [](const void*, void* out, const void* left, const void* right, std::size_t count) {
       detail::combine_all<T>(Op{}, out, left, right, count);

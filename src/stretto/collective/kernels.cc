@@ -1,0 +1,125 @@
+#include "stretto/collective/kernels.h"
+
+#include <algorithm>
+#include <cstdint>
+
+// Each instruction set has its function by an attribute, not by compiler flags for a file of its own: whatever inline
+// function of a header such a file would leave to the linker might be taken for the whole program. And it is chosen by
+// a branch, not by the dynamic linker (`target_clones`), whose resolvers run before the sanitizers are up.
+#if defined(__x86_64__)
+#define STRETTO_KERNELS_AVX2 1
+#endif
+
+// `out` is one of the others or apart from both, so that no element depends on another one. Clang has to be told so, or
+// it takes single elements where `out` is `left`; four vectors at a time, its choice, are slower where data are small.
+#if defined(__clang__)
+#define STRETTO_KERNELS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety) interleave(disable)")
+// Where it is not optimised, it is not vectorised either, of which Clang warns.
+#pragma clang diagnostic ignored "-Wpass-failed"
+#elif defined(__GNUC__)
+#define STRETTO_KERNELS_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define STRETTO_KERNELS_INDEPENDENT
+#endif
+
+namespace stretto::kernels {
+
+namespace {
+
+// The one loop. Inlined, it is compiled for the instruction set of its caller.
+template <class T, class Op>
+[[gnu::always_inline]] inline void apply(T* out, const T* left, const T* right, std::size_t count) {
+  STRETTO_KERNELS_INDEPENDENT
+  for (std::size_t i = 0; i < count; ++i) out[i] = Op{}(left[i], right[i]);
+}
+
+template <class T, class Op>
+void by_base(T* out, const T* left, const T* right, std::size_t count) {
+  apply<T, Op>(out, left, right, count);
+}
+
+#if defined(STRETTO_KERNELS_AVX2)
+template <class T, class Op>
+[[gnu::target("avx2")]] void by_avx2(T* out, const T* left, const T* right, std::size_t count) {
+  constexpr std::size_t vector_bytes = 32;
+  constexpr std::size_t worth_aligning = 1024;
+  // The allocator aligns to 16 bytes. Then every second store would touch two cache lines.
+  const std::size_t over = reinterpret_cast<std::uintptr_t>(out) % vector_bytes;
+  if (over != 0 && count * sizeof(T) >= worth_aligning) {
+    const std::size_t head = (vector_bytes - over) / sizeof(T);
+    apply<T, Op>(out, left, right, head);
+    out += head;
+    left += head;
+    right += head;
+    count -= head;
+  }
+  apply<T, Op>(out, left, right, count);
+}
+#endif
+
+}  // namespace
+
+std::string_view name_of(InstructionSet set) noexcept { return set == InstructionSet::avx2 ? "AVX2" : "base"; }
+
+bool is_supported(InstructionSet set) noexcept {
+  if (set == InstructionSet::base) return true;
+#if defined(STRETTO_KERNELS_AVX2)
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
+InstructionSet best_instruction_set() noexcept {
+  return is_supported(InstructionSet::avx2) ? InstructionSet::avx2 : InstructionSet::base;
+}
+
+template <Number T, Operator Op>
+void combine_by([[maybe_unused]] InstructionSet set, void* out, const void* left, const void* right,
+                std::size_t count) noexcept {
+  T* const to = static_cast<T*>(out);
+  const T* const a = static_cast<const T*>(left);
+  const T* const b = static_cast<const T*>(right);
+#if defined(STRETTO_KERNELS_AVX2)
+  if (set == InstructionSet::avx2) {
+    by_avx2<T, Op>(to, a, b, count);
+    return;
+  }
+#endif
+  by_base<T, Op>(to, a, b, count);
+}
+
+template <Number T, Operator Op>
+void combine(const void* /*op*/, void* out, const void* left, const void* right, std::size_t count) noexcept {
+  combine_by<T, Op>(best_instruction_set(), out, left, right, count);
+}
+
+#define STRETTO_KERNELS_OF(T, Op)                                                                   \
+  template void combine<T, Op>(const void*, void*, const void*, const void*, std::size_t) noexcept; \
+  template void combine_by<T, Op>(InstructionSet, void*, const void*, const void*, std::size_t) noexcept;
+
+#define STRETTO_KERNELS(T)          \
+  STRETTO_KERNELS_OF(T, Sum)        \
+  STRETTO_KERNELS_OF(T, Product)    \
+  STRETTO_KERNELS_OF(T, Minimum)    \
+  STRETTO_KERNELS_OF(T, Maximum)    \
+  STRETTO_KERNELS_OF(T, LogicalAnd) \
+  STRETTO_KERNELS_OF(T, LogicalOr)
+
+STRETTO_KERNELS(bool)
+STRETTO_KERNELS(char)
+STRETTO_KERNELS(signed char)
+STRETTO_KERNELS(unsigned char)
+STRETTO_KERNELS(wchar_t)
+STRETTO_KERNELS(short)
+STRETTO_KERNELS(unsigned short)
+STRETTO_KERNELS(int)
+STRETTO_KERNELS(unsigned)
+STRETTO_KERNELS(long)
+STRETTO_KERNELS(unsigned long)
+STRETTO_KERNELS(long long)
+STRETTO_KERNELS(unsigned long long)
+STRETTO_KERNELS(float)
+STRETTO_KERNELS(double)
+
+}  // namespace stretto::kernels
