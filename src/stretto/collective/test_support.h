@@ -32,6 +32,7 @@ struct FabricKind {
 inline const FabricKind fabric_kinds[] = {
     {"local", "local:", ""},
     {"local_without_peer_pointer", "local:", ",peer_pointer=off"},
+    {"local_segments", "local:", ",peer_pointer=segments"},
     {"sim", "sim:", ""},
     {"sim_disordered", "sim:", ",seed=3,jitter=3us,reorder=0.3,delay=40us,delay_probability=0.05"},
 };

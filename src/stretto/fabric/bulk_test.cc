@@ -36,7 +36,7 @@ class BulkTest : public testing::Test {
     return found == recorder_.lost.end() ? "nothing" : found->second.what();
   }
 
-  LocalFabric fabric_{{.nodes = 2, .peer_pointer = false, .segment_bytes = std::size_t{16} << 20U}, nullptr};
+  LocalFabric fabric_{{.nodes = 2, .reach = Reach::messages, .segment_bytes = std::size_t{16} << 20U}, nullptr};
   Recorder recorder_{endpoint(0)};
   Recorder sender_recorder_{endpoint(1)};
   Bulk bulk_{endpoint(0)};
@@ -72,7 +72,7 @@ TEST_F(BulkTest, ThanksForWhatWasNeverOfferedAreRefused) {
 // Random bytes in place of an offer: whatever happens, node 0 lives and can say what was wrong.
 TEST_F(BulkTest, RandomOffersAreHarmless) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    LocalFabric fabric({.nodes = 2, .peer_pointer = false, .segment_bytes = std::size_t{1} << 20U}, nullptr);
+    LocalFabric fabric({.nodes = 2, .reach = Reach::messages, .segment_bytes = std::size_t{1} << 20U}, nullptr);
     Endpoint& victim = *fabric.endpoints()[0];
     Endpoint& liar = *fabric.endpoints()[1];
     Recorder recorder(victim);

@@ -84,8 +84,8 @@ class ClusterJob final : public Job {
   Patience patience_;
 };
 
-inline LocalOptions local_options(std::uint32_t nodes, std::size_t segment_bytes, bool peer_pointer) {
-  return {.nodes = nodes, .peer_pointer = peer_pointer, .segment_bytes = segment_bytes};
+inline LocalOptions local_options(std::uint32_t nodes, std::size_t segment_bytes, Reach reach) {
+  return {.nodes = nodes, .reach = reach, .segment_bytes = segment_bytes};
 }
 
 inline ClusterOptions cluster_options(std::size_t segment_bytes, bool peer_pointer) {
@@ -112,11 +112,16 @@ inline SimOptions disordered(SimOptions options) {
 }
 
 inline const Kind kinds[] = {
-    {"local", [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, true)); }},
+    {"local",
+     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::everything)); }},
     {"local_without_peer_pointer",
-     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, false)); }},
+     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::messages)); }},
+    {"local_segments",
+     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::segments)); }},
     {"local_with_threads",
-     [](auto nodes, auto bytes) { return std::make_unique<ThreadedLocalJob>(local_options(nodes, bytes, true)); }},
+     [](auto nodes, auto bytes) {
+       return std::make_unique<ThreadedLocalJob>(local_options(nodes, bytes, Reach::everything));
+     }},
     {"sim", [](auto nodes, auto bytes) { return std::make_unique<SimJob>(sim_options(nodes, bytes)); }},
     {"sim_disordered",
      [](auto nodes, auto bytes) { return std::make_unique<SimJob>(disordered(sim_options(nodes, bytes))); }},

@@ -44,16 +44,19 @@ std::string parse_file_name(std::string_view text, std::string_view name) {
   throw Error(ErrorCode::bad_input, std::string(name) + "= names no file; write " + std::string(name) + "=FILE");
 }
 
-bool parse_switch(std::string_view text, std::string_view name) {
-  if (text == "on") return true;
-  if (text == "off") return false;
-  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on or off");
+Reach parse_reach(std::string_view text, std::string_view name) {
+  if (text == "on") return Reach::everything;
+  if (text == "off") return Reach::messages;
+  if (text == "segments") return Reach::segments;
+  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on, off or segments");
 }
 
 std::span<const Option> local_options() {
   static const std::array<Option, 1> options{{
-      {"peer_pointer", "on: nodes reach each other's segments directly; off: everything goes as messages",
-       [](Spec& spec, std::string_view value) { spec.local.peer_pointer = parse_switch(value, "peer_pointer"); }},
+      {"peer_pointer",
+       "on: nodes reach each other's memory directly; off: everything goes as messages; segments: nodes reach only "
+       "each other's segments directly, as processes of a host do",
+       [](Spec& spec, std::string_view value) { spec.local.reach = parse_reach(value, "peer_pointer"); }},
   }};
   return options;
 }

@@ -22,9 +22,10 @@ TEST(Spec, LocalIsReadWithItsDefaults) {
   EXPECT_EQ(parse_spec("local").kind, Spec::Kind::local);
   EXPECT_EQ(parse_spec("local").local.nodes, 1U);
   EXPECT_EQ(parse_spec("local:512").local.nodes, 512U);
-  EXPECT_TRUE(parse_spec("local:2").local.peer_pointer);
-  EXPECT_TRUE(parse_spec("local:2,peer_pointer=on").local.peer_pointer);
-  EXPECT_FALSE(parse_spec("local:2,peer_pointer=off").local.peer_pointer);
+  EXPECT_EQ(parse_spec("local:2").local.reach, Reach::everything);
+  EXPECT_EQ(parse_spec("local:2,peer_pointer=on").local.reach, Reach::everything);
+  EXPECT_EQ(parse_spec("local:2,peer_pointer=off").local.reach, Reach::messages);
+  EXPECT_EQ(parse_spec("local:2,peer_pointer=segments").local.reach, Reach::segments);
   EXPECT_EQ(parse_spec("cluster").kind, Spec::Kind::cluster);
 }
 
@@ -73,7 +74,7 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("locale:2").find("write local:NODES, sim:NODES,OPTION=VALUE,... or cluster"), std::string::npos);
   EXPECT_NE(refusal("sim:4,latncy=1us").find("did you mean latency=...?"), std::string::npos);
   EXPECT_NE(refusal("local:2,peer_ponter=off").find("did you mean peer_pointer=...?"), std::string::npos);
-  EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on or off"), std::string::npos);
+  EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on, off or segments"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
   EXPECT_NE(refusal("sim:4,hosts=5").find("hosts=5, but the job has only 4 nodes"), std::string::npos);

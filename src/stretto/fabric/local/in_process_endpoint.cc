@@ -150,8 +150,8 @@ struct InProcessEndpoint::Goodbye : Parcel {
 };
 
 InProcessEndpoint::InProcessEndpoint(NodeId self, std::uint32_t size, Context& context,
-                                     std::unique_ptr<Segment> segment, Carrier& carrier, bool direct)
-    : Endpoint(self, size, context, std::move(segment)), carrier_(carrier), direct_(direct) {}
+                                     std::unique_ptr<Segment> segment, Carrier& carrier, Reach reach)
+    : Endpoint(self, size, context, std::move(segment)), carrier_(carrier), reach_(reach) {}
 
 void InProcessEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   check_send(to, header, payload);
@@ -169,7 +169,7 @@ void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Noti
     return;
   }
   InProcessEndpoint& peer = *peers_[to];
-  const bool in_place = direct_ && peer.segment().contains(target, source.size());
+  const bool in_place = maps() && peer.segment().contains(target, source.size());
   if (in_place) copy_bytes(peer.segment().pointer(target), source);
   carrier_.carry(new PutParcel(*this, peer, target, in_place ? ConstByteSpan() : source, notification), source.size());
   if (completion != nullptr) complete_later(completion, false);
@@ -182,7 +182,7 @@ void InProcessEndpoint::get(NodeId from, Offset source, ByteSpan destination, Co
     return;
   }
   InProcessEndpoint& peer = *peers_[from];
-  if (direct_ && peer.segment().contains(source, destination.size())) {
+  if (maps() && peer.segment().contains(source, destination.size())) {
     copy_bytes(destination.data(), {peer.segment().pointer(source), destination.size()});
     complete_later(completion, false);
     return;
@@ -192,14 +192,17 @@ void InProcessEndpoint::get(NodeId from, Offset source, ByteSpan destination, Co
   carrier_.carry(new GetRequest(*this, peer, source, destination.size(), id), sizeof(Offset) * 2);
 }
 
-std::byte* InProcessEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t /*bytes*/) {
+std::byte* InProcessEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t bytes) {
   check_peer(peer);
-  return direct_ ? peers_[peer]->segment().pointer(offset) : nullptr;
+  const Segment& segment = peers_[peer]->segment();
+  const bool in_place = reach_ == Reach::everything || (maps() && segment.contains(offset, bytes));
+  return in_place ? segment.pointer(offset) : nullptr;
 }
 
-// All addresses are the peers' own, too: an offset from the segment's start, though it may lie far outside.
-std::optional<Offset> InProcessEndpoint::offset_for_peers(const void* address, std::size_t /*bytes*/) const {
-  if (!direct_) return std::nullopt;
+// All addresses may be the peers' own, too: an offset from the segment's start, though it may lie far outside.
+std::optional<Offset> InProcessEndpoint::offset_for_peers(const void* address, std::size_t bytes) const {
+  if (reach_ == Reach::messages) return std::nullopt;
+  if (reach_ != Reach::everything) return Endpoint::offset_for_peers(address, bytes);
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(segment().pointer(0));
 }
 

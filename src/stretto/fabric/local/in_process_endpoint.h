@@ -34,14 +34,21 @@ class Carrier {
   virtual void carry(Parcel* parcel, std::size_t bytes) = 0;
 };
 
+/// How nodes of one process reach each other's memory.
+enum class Reach : std::uint8_t {
+  messages,    ///< not: all bytes travel in messages, as between hosts
+  segments,    ///< only segments, in place, as processes of one host do
+  everything,  ///< all in place
+};
+
 /// The endpoint of a node whose peers live in the same process.
 ///
-/// `direct` lets put, get and peer_pointer touch the peer's segment; without it every byte travels in a parcel and
-/// is validated by its target, as between hosts.
+/// Where segments are reached, put, get and peer_pointer touch them; otherwise every byte travels in a parcel and is
+/// validated by its target.
 class InProcessEndpoint final : public Endpoint {
  public:
   InProcessEndpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment,
-                    Carrier& carrier, bool direct);
+                    Carrier& carrier, Reach reach);
 
   /// All endpoints of the job, this one included, by node. Before first use.
   void connect(std::vector<InProcessEndpoint*> peers) { peers_ = std::move(peers); }
@@ -49,7 +56,7 @@ class InProcessEndpoint final : public Endpoint {
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
-  bool maps(NodeId) const override { return direct_; }
+  bool maps(NodeId) const override { return maps(); }
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const override;
   bool progress() override { return false; }
@@ -72,11 +79,12 @@ class InProcessEndpoint final : public Endpoint {
     Completion* completion;
   };
 
+  bool maps() const { return reach_ != Reach::messages; }
   void complete_later(Completion* completion, bool lost);
   void reject(NodeId from, const char* what, Offset offset, std::size_t bytes);
 
   Carrier& carrier_;
-  bool direct_;
+  Reach reach_;
   std::vector<InProcessEndpoint*> peers_;
   std::map<std::uint64_t, PendingGet> gets_;
   std::uint64_t next_get_ = 0;

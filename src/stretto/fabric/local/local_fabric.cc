@@ -9,7 +9,7 @@ LocalFabric::LocalFabric(const LocalOptions& options, Overflow* overflow) {
     contexts_.push_back(std::make_unique<Context>(overflow));
     owned_.push_back(std::make_unique<InProcessEndpoint>(node, options.nodes, *contexts_.back(),
                                                          std::make_unique<Segment>(options.segment_bytes, false),
-                                                         carrier, options.peer_pointer));
+                                                         carrier, options.reach));
     peers.push_back(owned_.back().get());
     endpoints_.push_back(owned_.back().get());
   }

@@ -10,7 +10,7 @@ namespace stretto::fabric {
 
 struct LocalOptions {
   std::uint32_t nodes = 1;
-  bool peer_pointer = true;  ///< off: all bytes travel in messages, as between hosts
+  Reach reach = Reach::everything;
   std::size_t segment_bytes = std::size_t{64} << 30U;
 };
 

@@ -87,7 +87,7 @@ SimFabric::SimFabric(const SimOptions& options)
     contexts_.push_back(std::make_unique<Context>(nullptr));
     owned_.push_back(std::make_unique<InProcessEndpoint>(node, options.nodes, *contexts_.back(),
                                                          std::make_unique<Segment>(options.segment_bytes, false),
-                                                         carrier, false));
+                                                         carrier, Reach::messages));
     peers.push_back(owned_.back().get());
     endpoints_.push_back(owned_.back().get());
   }
