@@ -25,21 +25,19 @@ ByteSpan writable_bytes_of(T& object) noexcept {
   return std::as_writable_bytes(std::span<T, 1>(&object, 1));
 }
 
-/// Copies `from` to the bytes at `to`, which lie apart.
-///
-/// Like memcpy, but fast wherever the two begin: on some processors the C library's copies of 4 KiB to about 256 KiB
-/// with `rep movsb` fall to a fifteenth of their speed where the destination is not aligned to 32 bytes (measured: 2.5
-/// instead of 40 GB/s on AMD EPYC with glibc 2.36).
-inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept;
-
 namespace detail {
 
 void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;
 
 }  // namespace detail
 
-// Headers and single values are not worth a call: two words each, which may overlap.
+/// Copies `from` to the bytes at `to`, which lie apart.
+///
+/// Like memcpy, but fast wherever the two begin: on some processors the C library's copies of 4 KiB to about 256 KiB
+/// with `rep movsb` fall to a fifteenth of their speed where the destination is not aligned to 32 bytes (measured: 2.5
+/// instead of 40 GB/s on AMD EPYC with glibc 2.36).
 inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
+  // Headers and single values are not worth a call: they are two words each, which may overlap.
   const std::size_t bytes = from.size();
   const auto copy_ends = [&](auto word) {
     auto end = word;

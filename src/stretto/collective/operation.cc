@@ -1,6 +1,7 @@
 #include "stretto/collective/operation.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -50,6 +51,10 @@ CollectiveOperation::~CollectiveOperation() {
 
 void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
                                  const CollectiveOptions& options, const Named& named, Event completion) {
+  const auto make = [&] {
+    return arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion);
+  };
+  std::exception_ptr failure;  // there is no memory for it
   auto begin_now = [&] {
     const Group& its_members = members(group, call);
     Stream& stream = service.stream_of(Stream::id_of(group, options.key()), its_members);
@@ -58,14 +63,22 @@ void CollectiveOperation::launch(CollectiveService& service, const Group& group,
     if (operation != nullptr) {
       operation->renew(std::move(call), options, completion);
     } else {
-      operation = arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion);
+      try {
+        operation = make();
+      } catch (...) {
+        failure = std::current_exception();
+        return;
+      }
     }
     const Entry entry(*operation);
     operation->join(stream, prepared);
   };
   fabric::Context& context = service.endpoint().context();
-  if (context.try_run(begin_now)) return;
-  context.post(arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion));
+  if (!context.try_run(begin_now)) {
+    context.post(make());
+  } else if (failure != nullptr) {
+    std::rethrow_exception(failure);
+  }
 }
 
 void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options, Event completion) noexcept {
