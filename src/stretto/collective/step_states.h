@@ -42,9 +42,9 @@ class StepStates {
   /// REQUIRES: no other one before.
   void reset(const Beginning& beginning) {
     const std::vector<std::uint32_t>& words = beginning.words_;
-    if (words.size() > own_.size() && large_ == nullptr) {
-      large_ = std::make_unique_for_overwrite<std::uint32_t[]>(words.size());
-      words_ = large_.get();
+    if (words_ == nullptr) {
+      if (words.size() > own_.size()) large_ = std::make_unique_for_overwrite<std::uint32_t[]>(words.size());
+      words_ = large_ != nullptr ? large_.get() : own_.data();
     }
     std::copy(words.begin(), words.end(), words_);
     steps_ = beginning.steps_;
@@ -102,7 +102,7 @@ class StepStates {
 
   // By step: how many of its dependencies are not complete. Then the steps that may start. Then bytes: by step, its
   // state, and whether its message has come; and by peer of the plan, whether it has heard from us.
-  std::uint32_t* words_ = own_.data();
+  std::uint32_t* words_ = nullptr;
   std::size_t steps_ = 0;
   std::uint32_t runnables_ = 0;
   std::uint32_t left_ = 0;
