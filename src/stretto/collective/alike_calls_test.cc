@@ -112,5 +112,22 @@ TEST_P(AlikeCalls, OfManyKindsAndManyAtOnce) {
   });
 }
 
+// What is in use is kept, however many kinds come after it.
+TEST_P(AlikeCalls, WaitWhileManyOtherKindsComeAndGo) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const UserEvent gate = node.create_user_event();
+    const Future<int> late = allreduce(node, all, 4, sum, CollectiveOptions().after(gate));
+    for (std::size_t size = 2; size <= 40; ++size) {
+      std::vector<int> data(size, 3);
+      co_await allreduce(node, all, std::span<const int>(data), std::span<int>(data), sum);
+      EXPECT_EQ(data, std::vector<int>(size, 6));
+    }
+    node.trigger(gate);
+    EXPECT_EQ(co_await late, 8);
+    EXPECT_EQ(co_await allreduce(node, all, 5, sum), 10);
+  });
+}
+
 }  // namespace
 }  // namespace stretto

@@ -23,6 +23,7 @@ struct CallKey {
         input_bytes(is_listed ? bytes_of_vector(call, size) : call.input.size()),
         output_bytes(is_listed ? 0 : call.output.size()),
         operator_digest(call.reduction.digest),
+        over_wires(call.set == nullptr ? nullptr : call.set->over_wires),
         agreement(call.set == nullptr ? 0 : call.set->agreement) {}
 
   CallKind kind;
@@ -33,14 +34,15 @@ struct CallKey {
   std::size_t input_bytes;  // where blocks are listed: of all of them
   std::size_t output_bytes;
   std::uint64_t operator_digest;
+  const schedule::Algorithm* over_wires;  // see CallOfSet
   std::uint64_t agreement;
 
   /// Whether it is that of a call. Cheaper than to make another key.
   bool is_of(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& how) const noexcept {
     if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, me, how);
-    return !is_listed && agreement == 0 && input_bytes == call.input.size() && output_bytes == call.output.size() &&
-           operator_digest == call.reduction.digest && commutative == call.reduction.commutative && rank == me &&
-           named == how && kind == call;
+    return !is_listed && over_wires == nullptr && agreement == 0 && input_bytes == call.input.size() &&
+           output_bytes == call.output.size() && operator_digest == call.reduction.digest &&
+           commutative == call.reduction.commutative && rank == me && named == how && kind == call;
   }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;

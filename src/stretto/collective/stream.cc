@@ -1,6 +1,7 @@
 #include "stretto/collective/stream.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "stretto/base/hash.h"
@@ -41,12 +42,19 @@ Preparation& Stream::prepare(const CollectiveCall& call, Rank me, const Named& n
   const auto known = std::find_if(preparations_.begin(), preparations_.end(),
                                   [&](const auto& each) { return each->key.is_of(call, size_, me, named); });
   if (known == preparations_.end()) {
-    if (preparations_.size() >= most_preparations && !preparations_.back()->in_use()) preparations_.pop_back();
+    if (preparations_.size() >= most_preparations) forget_a_preparation();
     preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, service));
   } else if (known != preparations_.begin()) {
     std::rotate(preparations_.begin(), known, known + 1);
   }
   return *preparations_.front();
+}
+
+// The one last used longest ago; those in use stay.
+void Stream::forget_a_preparation() {
+  const auto found =
+      std::find_if(preparations_.rbegin(), preparations_.rend(), [](const auto& each) { return !each->in_use(); });
+  if (found != preparations_.rend()) preparations_.erase(std::next(found).base());
 }
 
 std::unique_ptr<Preparation> Stream::prepare_anew(const CallKey& key, const CollectiveCall& call,

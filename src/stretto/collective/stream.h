@@ -88,6 +88,7 @@ class Stream {
   };
   static constexpr std::size_t most_preparations = 16;
 
+  void forget_a_preparation();
   std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service);
   const Plan& find_or_make(const PlanKey& key);
   void mark_begun(std::uint32_t sequence);
