@@ -139,7 +139,7 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   }
   const Named named = check_at(me, group, call, options);
   const Event completion = node_.events().create();
-  CollectiveOperation::launch(*this, group, std::move(call), options, named, completion);
+  CollectiveOperation::launch(*this, group, me, std::move(call), options, named, completion);
   return completion;
 }
 
@@ -150,6 +150,12 @@ schedule::Link CollectiveService::link_of(const Group& group) const {
       std::all_of(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.maps(node); });
   if (!shares_memory) return schedule::Link::wire;
   return node_.surroundings().one_process ? schedule::Link::local : schedule::Link::host;
+}
+
+std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
+                                                           const Group& members) const {
+  return std::make_unique<const PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
+                                            [this](NodeId node) { return endpoint_.maps(node); });
 }
 
 Stream& CollectiveService::stream(std::uint64_t id) {

@@ -50,6 +50,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   EagerWindow& eager_window() noexcept { return eager_window_; }
   /// Why nothing is to begin any more; null while all goes on.
   const Cause& cancelled() const noexcept { return cancelled_; }
+  /// A plan for such calls of these members.
+  std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members) const;
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
   /// Where they are.

@@ -95,7 +95,7 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     call.set->order = set.order;
     call.set->agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
     call.set->over_wires = set.over_wires;
-    CollectiveOperation::launch(service, members, std::move(call), options, named, done);
+    CollectiveOperation::launch(service, members, members.rank_of(node.id()), std::move(call), options, named, done);
   }
   return events;
 }

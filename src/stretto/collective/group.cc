@@ -35,11 +35,8 @@ Group Group::all(const Node& node) {
   return Group(std::move(nodes));
 }
 
-Rank Group::rank_of(NodeId node) const noexcept {
+Rank Group::search(NodeId node) const noexcept {
   const List& list = *list_;
-  if (list.contiguous) {
-    return node >= list.nodes.front() && node <= list.nodes.back() ? node - list.nodes.front() : size();
-  }
   const auto found = std::lower_bound(list.by_node.begin(), list.by_node.end(), node,
                                       [&list](Rank rank, NodeId wanted) { return list.nodes[rank] < wanted; });
   return found != list.by_node.end() && list.nodes[*found] == node ? *found : size();

@@ -34,7 +34,11 @@ class Group {
   /// REQUIRES: rank < size().
   NodeId node(Rank rank) const noexcept { return list_->nodes[rank]; }
   /// The rank of `node`, or size() if it is no member.
-  Rank rank_of(NodeId node) const noexcept;
+  Rank rank_of(NodeId node) const noexcept {
+    if (!list_->contiguous) return search(node);
+    const Rank rank = node - list_->nodes.front();  // of those before the first one: a large number
+    return rank < size() ? rank : size();
+  }
   /// The highest node.
   NodeId last_node() const noexcept { return list_->nodes[list_->by_node.back()]; }
   bool contains(NodeId node) const noexcept { return rank_of(node) != size(); }
@@ -47,6 +51,8 @@ class Group {
   }
 
  private:
+  Rank search(NodeId node) const noexcept;
+
   struct List {
     std::vector<NodeId> nodes;
     std::vector<Rank> by_node;  // ranks, sorted by their nodes

@@ -49,11 +49,9 @@ constexpr std::size_t round_up(std::size_t bytes) {
 }  // namespace
 
 Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
-    : input_(const_cast<std::byte*>(call.input.data()), call.input.size()), output_(call.output) {
+    : scratch_period_(schedule::vector_blocks(shape)) {
   const std::size_t in = call.input.size();
   const std::size_t out = call.output.size();
-  one_block_ = false;
-  scratch_period_ = schedule::vector_blocks(shape);
   switch (call.operation) {
     case Operation::gather:
     case Operation::allgather:
@@ -70,13 +68,25 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
       output_table_ = by_rank(call.output_offsets(), out / shape.size);
       break;
     default: {
-      one_block_ = shape.blocks == 1;
       const std::size_t elements = bytes_of_vector(call) / call.element_bytes;
       scratch_table_ = input_table_ = output_table_ = BlockTable::cut(elements, shape.blocks, call.element_bytes);
     }
   }
-  vector_bytes_ = scratch_table_.offset(scratch_period_);
-  scratch_stride_ = round_up(vector_bytes_);
+  scratch_stride_ = round_up(scratch_table_.offset(scratch_period_));
+}
+
+Place Layout::place_of(schedule::BlockRef blocks) const noexcept {
+  if (blocks.count == 0) return {};
+  const auto part = [&](const BlockTable& table, std::uint32_t first, std::size_t begin) {
+    const std::size_t offset = table.offset(first);
+    return Place{blocks.buffer, begin + offset, table.offset(first + blocks.count) - offset};
+  };
+  switch (blocks.buffer) {
+    case schedule::Buffer::input: return part(input_table_, blocks.first, 0);
+    case schedule::Buffer::output: return part(output_table_, blocks.first, 0);
+    case schedule::Buffer::scratch: break;
+  }
+  return part(scratch_table_, blocks.first % scratch_period_, blocks.first / scratch_period_ * scratch_stride_);
 }
 
 std::ptrdiff_t Layout::in_place_distance(const schedule::Shape& shape, schedule::Rank me) const noexcept {
@@ -86,15 +96,7 @@ std::ptrdiff_t Layout::in_place_distance(const schedule::Shape& shape, schedule:
 }
 
 std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
-  if (one_block_) return slots * scratch_stride_;
   return std::size_t{slots / scratch_period_} * scratch_stride_ + scratch_table_.offset(slots % scratch_period_);
-}
-
-ByteSpan Layout::part_of_scratch(schedule::BlockRef blocks) const noexcept {
-  const std::uint32_t first = blocks.first % scratch_period_;
-  const std::size_t begin = scratch_table_.offset(first);
-  return {scratch_at(blocks.first / scratch_period_ * scratch_stride_ + begin),
-          scratch_table_.offset(first + blocks.count) - begin};
 }
 
 }  // namespace stretto

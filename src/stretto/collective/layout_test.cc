@@ -61,80 +61,63 @@ struct Call {
   CollectiveCall call;
 };
 
-struct Place {
-  std::ptrdiff_t begin;
-  std::size_t bytes;
-  friend bool operator==(const Place&, const Place&) = default;
-};
-
-Place place_in(const std::vector<std::byte>& memory, ByteSpan part) {
-  return {part.data() - memory.data(), part.size()};
-}
-
 TEST(Layout, AVectorIsCutAlikeInInputOutputAndScratch) {
   Call of(Operation::allreduce, 40, 40);
-  Layout layout(of.call, {.operation = Operation::allreduce, .size = 4, .blocks = 4});
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 2})), (Place{12, 20}));
-  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 0, 4})), (Place{0, 40}));
-  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 3, 1})), (Place{32, 8}));
-  std::vector<std::byte> scratch(layout.scratch_bytes(12));
-  layout.set_scratch(scratch.data(), 0);
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 2, 2})), (Place{24, 16}));
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 9, 3})), (Place{2 * 64 + 12, 28}));
+  const Layout layout(of.call, {.operation = Operation::allreduce, .size = 4, .blocks = 4});
+  EXPECT_EQ(layout.place_of({Buffer::input, 1, 2}), (Place{Buffer::input, 12, 20}));
+  EXPECT_EQ(layout.place_of({Buffer::output, 0, 4}), (Place{Buffer::output, 0, 40}));
+  EXPECT_EQ(layout.place_of({Buffer::output, 3, 1}), (Place{Buffer::output, 32, 8}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 2, 2}), (Place{Buffer::scratch, 24, 16}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 9, 3}), (Place{Buffer::scratch, 2 * 64 + 12, 28}));
 }
 
 TEST(Layout, AnUncutVectorHasOneSlotAfterTheOther) {
   Call of(Operation::scan, 100, 100);
-  Layout layout(of.call, {.operation = Operation::scan, .size = 4});
+  const Layout layout(of.call, {.operation = Operation::scan, .size = 4});
   EXPECT_EQ(layout.scratch_bytes(0), 0U);
   EXPECT_EQ(layout.scratch_bytes(3), 3 * 128U);
-  std::vector<std::byte> scratch(layout.scratch_bytes(3));
-  layout.set_scratch(scratch.data(), 0);
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 2, 1})), (Place{256, 100}));
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 0, 1})), (Place{0, 100}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 2, 1}), (Place{Buffer::scratch, 256, 100}));
+  EXPECT_EQ(layout.place_of({Buffer::input, 0, 1}), (Place{Buffer::input, 0, 100}));
 }
 
 TEST(Layout, NothingHasNoMemory) {
   Call of(Operation::barrier, 0, 0);
   const Layout layout(of.call, {.operation = Operation::barrier, .size = 4});
-  EXPECT_TRUE(layout.bytes_of({Buffer::input, 0, 0}).empty());
-  EXPECT_TRUE(layout.bytes_of({Buffer::scratch, 0, 0}).empty());
+  EXPECT_EQ(layout.place_of({Buffer::input, 0, 0}).bytes, 0U);
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 0, 0}).bytes, 0U);
   EXPECT_EQ(layout.scratch_bytes(0), 0U);
 }
 
 // Vectors in scratch begin at multiples of the alignment; in a vector, blocks are side by side.
 TEST(Layout, ScratchSlotsLieAsInVectorsThatAreAligned) {
   Call of(Operation::allgather, 20, 60);
-  Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
+  const Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
   EXPECT_EQ(layout.scratch_bytes(1), 20U);
   EXPECT_EQ(layout.scratch_bytes(3), 64U);
   EXPECT_EQ(layout.scratch_bytes(5), 64U + 40U);
-  std::vector<std::byte> scratch(layout.scratch_bytes(6));
-  layout.set_scratch(scratch.data(), 0);
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 1, 2})), (Place{20, 40}));
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 3, 3})), (Place{64, 60}));
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 5, 1})), (Place{104, 20}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 1, 2}), (Place{Buffer::scratch, 20, 40}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 3, 3}), (Place{Buffer::scratch, 64, 60}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 5, 1}), (Place{Buffer::scratch, 104, 20}));
 }
 
 // Only what is used needs memory: its beginning lies `begin` bytes into scratch.
-TEST(Layout, ScratchMayBeginLater) {
-  Call of(Operation::allgather, 20, 60);
-  Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
-  const std::size_t begin = layout.scratch_bytes(4);
-  std::vector<std::byte> scratch(layout.scratch_bytes(6) - begin);
-  layout.set_scratch(scratch.data(), begin);
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 4, 1})), (Place{0, 20}));
-  EXPECT_EQ(place_in(scratch, layout.bytes_of({Buffer::scratch, 5, 1})), (Place{20, 20}));
+TEST(Buffers, ScratchMayBeginLater) {
+  std::array<std::byte, 24> scratch;
+  Buffers buffers;
+  buffers.set_scratch(scratch.data(), 84);
+  const ByteSpan bytes = buffers.bytes_of({Buffer::scratch, 84 + 4, 20});
+  EXPECT_EQ(bytes.data(), scratch.data() + 4);
+  EXPECT_EQ(bytes.size(), 20U);
 }
 
 TEST(Layout, ListedBlocksMayBeEmpty) {
   Call of(Operation::scatter, 32, 8);
   of.list({0, 8, 8, 32});
-  Layout layout(of.call, {.operation = Operation::scatter, .size = 3});
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 0, 1})), (Place{0, 8}));
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{8, 0}));
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 2})), (Place{8, 24}));
-  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 0, 1})), (Place{0, 8}));
+  const Layout layout(of.call, {.operation = Operation::scatter, .size = 3});
+  EXPECT_EQ(layout.place_of({Buffer::input, 0, 1}), (Place{Buffer::input, 0, 8}));
+  EXPECT_EQ(layout.place_of({Buffer::input, 1, 1}), (Place{Buffer::input, 8, 0}));
+  EXPECT_EQ(layout.place_of({Buffer::input, 1, 2}), (Place{Buffer::input, 8, 24}));
+  EXPECT_EQ(layout.place_of({Buffer::output, 0, 1}), (Place{Buffer::output, 0, 8}));
   EXPECT_EQ(layout.scratch_bytes(2), 8U);
   EXPECT_EQ(layout.scratch_bytes(4), 64U + 8U);
 }
@@ -143,15 +126,15 @@ TEST(Layout, AnAllToAllListsWhatItGivesAndWhatItGets) {
   Call of(Operation::all_to_all, 24, 12);
   of.list({0, 4, 24}, {0, 4, 12});
   const Layout layout(of.call, {.operation = Operation::all_to_all, .size = 2});
-  EXPECT_EQ(place_in(of.input, layout.bytes_of({Buffer::input, 1, 1})), (Place{4, 20}));
-  EXPECT_EQ(place_in(of.output, layout.bytes_of({Buffer::output, 1, 1})), (Place{4, 8}));
+  EXPECT_EQ(layout.place_of({Buffer::input, 1, 1}), (Place{Buffer::input, 4, 20}));
+  EXPECT_EQ(layout.place_of({Buffer::output, 1, 1}), (Place{Buffer::output, 4, 8}));
 }
 
 // In a general reduce some have one of the buffers only.
 TEST(Layout, AVectorIsAsLongAsTheBufferThatIsThere) {
   for (const auto& [in, out] : {std::pair(40U, 0U), std::pair(0U, 40U), std::pair(40U, 40U)}) {
     Call of(Operation::general_reduce, in, out);
-    Layout layout(of.call, {.operation = Operation::general_reduce, .size = 4, .blocks = 2, .contributors = 2});
+    const Layout layout(of.call, {.operation = Operation::general_reduce, .size = 4, .blocks = 2, .contributors = 2});
     EXPECT_EQ(layout.scratch_bytes(1), 20U);
     EXPECT_EQ(layout.scratch_bytes(2), 64U);
   }

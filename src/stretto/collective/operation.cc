@@ -49,7 +49,7 @@ CollectiveOperation::~CollectiveOperation() {
   }
 }
 
-void CollectiveOperation::launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
+void CollectiveOperation::launch(CollectiveService& service, const Group& group, Rank me, CollectiveCall&& call,
                                  const CollectiveOptions& options, const Named& named, Event completion) {
   const auto make = [&] {
     return arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion);
@@ -58,7 +58,8 @@ void CollectiveOperation::launch(CollectiveService& service, const Group& group,
   auto begin_now = [&] {
     const Group& its_members = members(group, call);
     Stream& stream = service.stream_of(Stream::id_of(group, options.key()), its_members);
-    Preparation& prepared = stream.prepare(call, its_members.rank_of(service.node().id()), named, service);
+    const Rank rank = &its_members == &group ? me : its_members.rank_of(service.node().id());
+    Preparation& prepared = stream.prepare(call, its_members, rank, named, service);
     CollectiveOperation* operation = prepared.take_kept();
     if (operation != nullptr) {
       operation->renew(std::move(call), options, completion);
@@ -120,8 +121,8 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
     case Stage::called: {
       CollectiveService& service = operation.service_;
       Stream& stream = service.stream_of(operation.stream_id_, operation.group_);
-      operation.join(stream, stream.prepare(operation.call_, operation.group_.rank_of(service.node().id()),
-                                            operation.named_, service));
+      const Rank me = operation.group_.rank_of(service.node().id());
+      operation.join(stream, stream.prepare(operation.call_, operation.group_, me, operation.named_, service));
       break;
     }
     case Stage::waiting:
@@ -149,12 +150,13 @@ void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
     stream_ = &stream;
     preparation_ = &prepared;
     plan_ = &prepared.plan;
-    layout_ = prepared.key.is_listed ? Layout(call_, plan_->schedule().shape) : prepared.layout;
+    if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
+    placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
   }
   prepared.begin_use();
   identity_ = stream.identify(stream.next_sequence(calls()), call_, prepared);
-  layout_.set_input(call_.input);
-  layout_.set_output(call_.output);
+  buffers_.set_input(call_.input);
+  buffers_.set_output(call_.output);
   stage_ = Stage::waiting;
   if (precondition_.exists()) {
     // It keeps its turn until it is told.
@@ -191,17 +193,19 @@ void CollectiveOperation::begin() {
 
 void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
-  states_.reset(plan_->beginning());
   if (!has_served_) allocate_scratch();
   if (call_.shards().empty()) {
-    states_.begin(plan_->beginning());
+    states_.reset(placed_->beginning);
+    states_.begin(placed_->beginning);
     announce_early();
   } else {
     add_shards();
   }
 }
 
+// Until they are added no step begins, not even one that only waits.
 void CollectiveOperation::add_shards() {
+  states_.reset(plan_->beginning());
   for (const ConstByteSpan shard : call_.shards()) {
     combines_.push_back({Plan::none, call_.output, call_.output.data(), shard.data(), 0});
   }
@@ -209,15 +213,12 @@ void CollectiveOperation::add_shards() {
     copy_bytes(call_.output.data(), call_.input);
   }
   call_.input = call_.output;
-  layout_.set_input(call_.output);
+  buffers_.set_input(call_.output);
   take_turn_later();
 }
 
 void CollectiveOperation::allocate_scratch() {
-  const Lowering& lowering = plan_->lowering();
-  const Lowering::Slots slots = takes_all_in_place() ? lowering.scratch_in_place : lowering.scratch;
-  const std::size_t begin = layout_.scratch_bytes(slots.first);
-  const std::size_t bytes = layout_.scratch_bytes(slots.end) - begin;
+  const std::size_t bytes = placed_->scratch_bytes;
   if (bytes == 0) return;
   std::byte* scratch = nullptr;
   if (bytes <= own_scratch_bytes) {
@@ -229,12 +230,7 @@ void CollectiveOperation::allocate_scratch() {
     large_scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes + Layout::scratch_alignment);
     scratch = aligned(large_scratch_.get(), Layout::scratch_alignment);
   }
-  layout_.set_scratch(scratch, begin);
-}
-
-bool CollectiveOperation::takes_all_in_place() const {
-  const auto& receives = plan_->lowering().taken_in_place;
-  return std::all_of(receives.begin(), receives.end(), [this](std::uint32_t step) { return is_pulled(step); });
+  buffers_.set_scratch(scratch, placed_->scratch_begin);
 }
 
 void CollectiveOperation::run() {
@@ -280,9 +276,9 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
 // Who was told where our memory is, and has not said yet that it is through with it.
 void CollectiveOperation::note_exposures() {
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
-    const NodeId peer = group().node(step_at(step).peer);
+    const NodeId peer = step_at(step).node;
     if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
-    const bool in_memory = service_.endpoint().maps(peer);
+    const bool in_memory = step_at(step).shares_memory;
     if (in_memory && states_.of(step) == StepStates::State::complete) continue;
     Exposure* exposure = exposure_to(peer);
     if (exposure == nullptr) exposure = &exposures_.emplace_back(Exposure{peer, in_memory, 0});
@@ -345,7 +341,7 @@ void CollectiveOperation::finish() {
 // Whether the peer has given a sign that it takes part.
 bool CollectiveOperation::has_heard_of(Rank peer) const {
   for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
-    const schedule::Step& what = step_at(step);
+    const PlacedStep& what = step_at(step);
     if (!what.is_message() || what.peer != peer) continue;
     const bool is_receive = what.kind == schedule::StepKind::receive;
     if (is_receive && (states_.has_message(step) || states_.of(step) == StepStates::State::complete)) return true;
@@ -363,7 +359,7 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
     if (!step_at(step).is_message() || states_.of(step) != StepStates::State::started) continue;
-    awaited.push_back(group().node(step_at(step).peer));
+    awaited.push_back(step_at(step).node);
   }
   std::sort(awaited.begin(), awaited.end());
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());

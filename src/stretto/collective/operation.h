@@ -13,6 +13,7 @@
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
+#include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/preparation.h"
 #include "stretto/collective/saved_messages.h"
@@ -22,7 +23,6 @@
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/fabric.h"
-#include "stretto/schedule/cost_table.h"
 
 namespace stretto {
 
@@ -39,8 +39,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`. `named`: how the caller wants it done.
-  static void launch(CollectiveService& service, const Group& group, CollectiveCall&& call,
+  /// `completion`. `me`: this node's rank. `named`: how the caller wants it done.
+  static void launch(CollectiveService& service, const Group& group, Rank me, CollectiveCall&& call,
                      const CollectiveOptions& options, const Named& named, Event completion);
   // Only `launch` and `Preparation` make and end them.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
@@ -75,8 +75,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_member_gone(NodeId member, const Cause& cause);
 
  private:
-  // Data larger than this are sent only when the receiver is ready, straight into its segment.
-  static constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
   // What is done in one go under the baton, so that small operations overtake.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
   // Scratch up to this size lies inside of the operation.
@@ -132,7 +130,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   // Its life (operation.cc).
   void prepare();
   void allocate_scratch();
-  bool takes_all_in_place() const;
   void add_shards();
   void run();
   void start_step(std::uint32_t step);
@@ -158,9 +155,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
-  void send_data(std::uint32_t step, ConstByteSpan data);
+  void send_data(std::uint32_t step);
   void start_receive(std::uint32_t step);
-  void send_to(Rank peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
+  void send_to(NodeId peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
   void wait_for(Rank peer);
   void say_hello(Rank peer, std::uint32_t tag, std::size_t bytes);
   void greet_first_awaited();
@@ -171,7 +168,13 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference);
   void require_member(NodeId from) const;
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;
-  bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
+  // Whether a message for `step` speaks of as much as this node expects.
+  bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
+    if (step != Plan::none && bytes == step_at(step).data.bytes) return true;
+    end_for_size(from, theirs, bytes, step);
+    return false;
+  }
+  void end_for_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void on_hello(const HelloHeader& header, NodeId from);
   void on_held(const CallHeader& header, NodeId from);
   void on_pull(const CallHeader& header, NodeId from);
@@ -181,14 +184,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // Large messages (operation_transfer.cc).
   Transfer& transfer(std::uint32_t step);
-  bool shares_memory_with(Rank peer) const;
-  bool goes_in_place(std::uint32_t step) const {
-    return plan_->lowering().in_place[step] && shares_memory_with(step_at(step).peer);
-  }
-  // Whether a receive (or `none`) is combined from where it lies at its sender.
-  bool is_pulled(std::uint32_t receive) const {
-    return receive != Plan::none && data_of(receive).size() > eager_bytes && goes_in_place(receive);
-  }
   void engage();
   void announce_early();
   void grant(std::uint32_t step);
@@ -213,13 +208,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_landed(const LandedHeader& header, NodeId from);
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
 
-  ByteSpan bytes_of(schedule::BlockRef blocks) const noexcept { return layout_.bytes_of(blocks); }
-  /// What a message step sends or fills.
-  ByteSpan data_of(std::uint32_t step) const noexcept {
-    const schedule::Step& what = step_at(step);
-    return bytes_of(what.kind == schedule::StepKind::send ? what.source() : what.destination());
-  }
-  const schedule::Step& step_at(std::uint32_t step) const noexcept { return plan_->steps()[step]; }
+  const PlacedStep& step_at(std::uint32_t step) const noexcept { return placed_->steps[step]; }
+  ByteSpan data_of(std::uint32_t step) const noexcept { return buffers_.bytes_of(step_at(step).data); }
   CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
 
   CollectiveService& service_;
@@ -245,7 +235,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
   StepStates states_;
-  Layout layout_;
+  std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
+  const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's
+  Buffers buffers_;
   std::vector<Combine> combines_;        // to be done, in order
   std::vector<std::uint32_t> sendings_;  // large sends on their way, and grants being staged, in order
   SavedMessages parked_;                 // data of receives that have not started

@@ -79,33 +79,29 @@ struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
 };
 
 void CollectiveOperation::start_copy(std::uint32_t step) {
-  const ByteSpan source = bytes_of(step_at(step).source());
-  const ByteSpan destination = bytes_of(step_at(step).destination());
-  // A reduce that comes next may read the source itself.
-  const bool left_to_reduce = plan_->lowering().copy_before[step] != Lowering::none;
-  if (!left_to_reduce && !source.empty() && source.data() != destination.data()) {
-    copy_bytes(destination.data(), source);
+  const ByteSpan source = data_of(step);
+  std::byte* const destination = buffers_.bytes_of(step_at(step).destination).data();
+  if (!source.empty() && source.data() != destination) {
+    copy_bytes(destination, source);
     service_.endpoint().context().spend(cost_of(source.size()));
   }
   complete_step(step);
 }
 
 void CollectiveOperation::start_reduce(std::uint32_t step) {
-  const schedule::Step& what = step_at(step);
-  const Lowering& lowering = plan_->lowering();
-  const ByteSpan out = bytes_of(what.destination());
-  const std::uint32_t copy = lowering.copy_before[step];
-  const std::byte* base = copy == Lowering::none ? out.data() : bytes_of(step_at(copy).source()).data();
-  const std::byte* added = bytes_of(what.source()).data();
-  if (is_pulled(lowering.base_from[step])) base = transfer(lowering.base_from[step]).place;
-  if (is_pulled(lowering.source_from[step])) added = transfer(lowering.source_from[step]).place;
-  if (what.order == schedule::Order::source_first) std::swap(base, added);
+  const PlacedStep& what = step_at(step);
+  const ByteSpan out = buffers_.bytes_of(what.destination);
+  const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
+    return from == Plan::none ? buffers_.bytes_of(place).data() : transfer(from).place;
+  };
+  const std::byte* const left = term(what.data, what.left_from);
+  const std::byte* const right = term(what.right, what.right_from);
   if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.as_task) {
-    combine_now(out.data(), base, added, out.size());
+    combine_now(out.data(), left, right, out.size());
     complete_step(step);
     return;
   }
-  combines_.push_back({step, out, base, added, 0});
+  combines_.push_back({step, out, left, right, 0});
   do_piece_of_combine();
 }
 
@@ -118,9 +114,8 @@ void CollectiveOperation::combine_now(std::byte* out, const std::byte* left, con
 std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) {
   std::size_t bytes = combine.out.size();
   if (combine.step == Plan::none) return bytes;
-  for (const std::uint32_t receive :
-       {plan_->lowering().base_from[combine.step], plan_->lowering().source_from[combine.step]}) {
-    if (is_pulled(receive)) bytes = std::min(bytes, transfer(receive).bytes);
+  for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
+    if (receive != Plan::none) bytes = std::min(bytes, transfer(receive).bytes);
   }
   return bytes / call_.element_bytes * call_.element_bytes;
 }
@@ -185,8 +180,8 @@ void CollectiveOperation::task_over(std::uint32_t step, const Cause& failure) {
 // REQUIRES: `step` (none: a shard) has been combined.
 void CollectiveOperation::combined(std::uint32_t step) {
   if (step != Plan::none) {
-    for (const std::uint32_t receive : {plan_->lowering().base_from[step], plan_->lowering().source_from[step]}) {
-      if (is_pulled(receive)) end_pulled(receive);
+    for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
+      if (receive != Plan::none) end_pulled(receive);
     }
     complete_step(step);
   } else if (combines_.empty()) {

@@ -11,46 +11,44 @@
 
 namespace stretto {
 
-void CollectiveOperation::send_to(Rank peer, fabric::MessageType type, ConstByteSpan header,
+// The message of a step, or one about it.
+void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstByteSpan header,
                                   ConstByteSpan payload) const {
-  service_.endpoint().send(group().node(peer), type, header, payload);
+  service_.endpoint().send(peer, type, header, payload);
 }
 
 void CollectiveOperation::start_send(std::uint32_t step) {
-  const schedule::Step& what = step_at(step);
-  const ByteSpan data = bytes_of(what.source());
-  if (data.size() > eager_bytes) {
+  const PlacedStep& what = step_at(step);
+  if (what.is_large()) {
     start_large_send(step);
     return;
   }
   if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
-  if (service_.eager_window().take(group().node(what.peer), data.size())) {
-    send_data(step, data);
+  if (service_.eager_window().take(what.node, what.data.bytes)) {
+    send_data(step);
   } else {
-    send_to(what.peer, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
+    send_to(what.node, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
   }
 }
 
-void CollectiveOperation::send_data(std::uint32_t step, ConstByteSpan data) {
-  const schedule::Step& what = step_at(step);
-  send_to(what.peer, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data);
+void CollectiveOperation::send_data(std::uint32_t step) {
+  const PlacedStep& what = step_at(step);
+  send_to(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data_of(step));
   complete_step(step);
 }
 
 void CollectiveOperation::start_receive(std::uint32_t step) {
-  const schedule::Step& what = step_at(step);
-  const ByteSpan destination = bytes_of(what.destination());
-  if (destination.size() > eager_bytes) {
+  const PlacedStep& what = step_at(step);
+  if (what.is_large()) {
     start_large_receive(step);
     return;
   }
   if (parked_.empty()) return;
-  const NodeId peer = group().node(what.peer);
   const std::optional<fabric::Message> parked = parked_.find([&](const fabric::Message& message) {
-    return message.from == peer && fabric::read_header<CallHeader>(message).tag == what.tag;
+    return message.from == what.node && fabric::read_header<CallHeader>(message).tag == what.tag;
   });
   if (!parked) return;
-  copy_bytes(destination.data(), parked->payload);
+  copy_bytes(data_of(step).data(), parked->payload);
   complete_step(step);
 }
 
@@ -63,7 +61,7 @@ void CollectiveOperation::wait_for(Rank peer) {
 void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t bytes) {
   const HelloHeader hello{header(tag), bytes};
   heard_by(peer);
-  send_to(peer, fabric::MessageType::collective_hello, stretto::bytes_of(hello));
+  send_to(group().node(peer), fabric::MessageType::collective_hello, stretto::bytes_of(hello));
 }
 
 // Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
@@ -86,8 +84,10 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
               "node " + std::to_string(from) + " speaks in " + describe() + ": it " + std::string(what));
 }
 
-// Whether a message is of this operation; those that are not end it.
+// Whether a message is of this operation; those that are not end it. Of those that are, who looks up their step sees
+// whether it is a member's.
 bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
+  if (stage_ == Stage::begun && theirs.identity.digest == identity_.digest) return true;
   require_member(from);
   if (stage_ == Stage::failed || stage_ == Stage::over) {
     if (theirs.identity.digest != identity_.digest) service_.say_other(from, theirs.identity);
@@ -106,16 +106,12 @@ void CollectiveOperation::fail_to_match(NodeId from, const CallHeader& theirs, s
        Tell::everybody);
 }
 
-// Whether a message for `step` speaks of as much as this node expects. Sizes of blocks that differ by rank are nobody
-// else's to compare; who passes others than its peer ends the operation.
-bool CollectiveOperation::has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
+// Sizes of blocks that differ by rank are nobody else's to compare; who passes others than its peer ends the operation.
+void CollectiveOperation::end_for_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
   if (step == Plan::none) refuse(from, "sends a message that has no place there");
-  const std::size_t expected = data_of(step).size();
-  if (bytes == expected) return true;
-  fail_to_match(
-      from, theirs,
-      "its block has " + std::to_string(bytes) + " bytes where " + std::to_string(expected) + " are expected");
-  return false;
+  fail_to_match(from, theirs,
+                "its block has " + std::to_string(bytes) + " bytes where " + std::to_string(step_at(step).data.bytes) +
+                    " are expected");
 }
 
 // Hands a message of this operation on; those of others end it.
@@ -156,6 +152,7 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
 }
 
 void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
+  require_member(from);
   if (header.bytes == 0) return;
   has_size(from, header.call, header.bytes, plan_->receive_step(group().rank_of(from), header.call.tag));
 }
@@ -163,19 +160,19 @@ void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
 // There is a place for it, now that this operation has begun.
 void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = plan_->receive_step(group().rank_of(from), theirs.tag);
-  if (step == Plan::none || data_of(step).size() > eager_bytes || states_.has_message(step)) {
+  if (step == Plan::none || step_at(step).is_large() || states_.has_message(step)) {
     refuse(from, "holds data that have no place there");
   }
-  send_to(step_at(step).peer, fabric::MessageType::collective_pull, stretto::bytes_of(header(theirs.tag)));
+  send_to(from, fabric::MessageType::collective_pull, stretto::bytes_of(header(theirs.tag)));
 }
 
 void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = plan_->send_step(group().rank_of(from), theirs.tag);
-  if (step == Plan::none || states_.of(step) != StepStates::State::started || data_of(step).size() > eager_bytes) {
+  if (step == Plan::none || states_.of(step) != StepStates::State::started || step_at(step).is_large()) {
     refuse(from, "asks for data that are not held");
   }
-  service_.eager_window().overdraw(from, data_of(step).size());
-  send_data(step, data_of(step));
+  service_.eager_window().overdraw(from, step_at(step).data.bytes);
+  send_data(step);
   run();
 }
 
@@ -183,7 +180,7 @@ void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Messag
   const ConstByteSpan payload = message.payload;
   const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), theirs.tag);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
-  if (payload.size() > eager_bytes || !states_.note_message(step))
+  if (step_at(step).is_large() || !states_.note_message(step))
     refuse(message.from, "sends data that have no place there");
   if (states_.of(step) == StepStates::State::waiting) {
     parked_.add(message);

@@ -40,8 +40,6 @@ CollectiveOperation::Transfer& CollectiveOperation::transfer(std::uint32_t step)
   return transfers_[step];
 }
 
-bool CollectiveOperation::shares_memory_with(Rank peer) const { return service_.endpoint().maps(group().node(peer)); }
-
 // Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
 // And only where that takes some time: what is over in a moment is not worth the service thread's ticks.
 void CollectiveOperation::engage() {
@@ -53,20 +51,20 @@ void CollectiveOperation::engage() {
 // Where the peers of large messages may be told before those are due, they are: it saves a round trip.
 void CollectiveOperation::announce_early() {
   for (const std::uint32_t step : plan_->lowering().ready_early) {
-    if (data_of(step).size() > eager_bytes && shares_memory_with(step_at(step).peer)) say_ready(step);
+    if (step_at(step).is_large() && step_at(step).shares_memory) say_ready(step);
     if (stage_ != Stage::begun) return;
   }
 }
 
 void CollectiveOperation::start_large_send(std::uint32_t step) {
-  if (goes_in_place(step)) {
+  if (step_at(step).is_pulled) {
     grant(step);
   } else if (transfer(step).known) {
     sendings_.push_back(step);
     do_piece_of_sending();
   } else if (!call_.output_offsets().empty()) {
     // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
-    say_hello(step_at(step).peer, step_at(step).tag, data_of(step).size());
+    say_hello(step_at(step).peer, step_at(step).tag, step_at(step).data.bytes);
   } else {
     wait_for(step_at(step).peer);
   }
@@ -92,10 +90,10 @@ void CollectiveOperation::grant(std::uint32_t step) {
 }
 
 void CollectiveOperation::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
-  const schedule::Step& what = step_at(step);
+  const PlacedStep& what = step_at(step);
   transfer(step).told = true;
-  const GrantHeader grant{header(what.tag), offset, data_of(step).size(), available};
-  send_to(what.peer, fabric::MessageType::collective_grant, stretto::bytes_of(grant));
+  const GrantHeader grant{header(what.tag), offset, what.data.bytes, available};
+  send_to(what.node, fabric::MessageType::collective_grant, stretto::bytes_of(grant));
   heard_by(what.peer);
 }
 
@@ -111,20 +109,20 @@ void CollectiveOperation::stage_piece(std::uint32_t step) {
 
 void CollectiveOperation::start_large_receive(std::uint32_t step) {
   Transfer& incoming = transfer(step);
-  if (goes_in_place(step)) {
+  if (step_at(step).is_pulled) {
     if (incoming.known) complete_step(step);  // the reduce takes it from there
     return;
   }
   if (!incoming.told) say_ready(step);
-  if (stage_ == Stage::begun && incoming.known && incoming.bytes == data_of(step).size()) complete_step(step);
+  if (stage_ == Stage::begun && incoming.known && incoming.bytes == step_at(step).data.bytes) complete_step(step);
 }
 
 // Tells the sender where to put it: in place if it can reach that, else beside.
 void CollectiveOperation::say_ready(std::uint32_t step) {
-  const schedule::Step& what = step_at(step);
+  const PlacedStep& what = step_at(step);
   const ByteSpan data = data_of(step);
   Transfer& incoming = transfer(step);
-  const bool in_memory = shares_memory_with(what.peer);
+  const bool in_memory = what.shares_memory;
   fabric::Segment& segment = service_.endpoint().segment();
   std::optional<fabric::Offset> offset;
   if (in_memory) {
@@ -145,7 +143,7 @@ void CollectiveOperation::say_ready(std::uint32_t step) {
   incoming.landing = in_memory ? (incoming.staging >= 0 ? 1 : 0) : service_.register_landing(*this, step);
   incoming.told = true;
   const ReadyHeader ready{header(what.tag), *offset, incoming.landing, data.size()};
-  send_to(what.peer, fabric::MessageType::collective_ready, stretto::bytes_of(ready));
+  send_to(what.node, fabric::MessageType::collective_ready, stretto::bytes_of(ready));
   heard_by(what.peer);
 }
 
@@ -153,7 +151,7 @@ void CollectiveOperation::say_ready(std::uint32_t step) {
 void CollectiveOperation::do_piece_of_sending() {
   if (sendings_.empty() || stage_ != Stage::begun) return;
   const std::uint32_t step = sendings_.front();
-  const std::size_t bytes = data_of(step).size();
+  const std::size_t bytes = step_at(step).data.bytes;
   Transfer& outgoing = transfer(step);
   if (outgoing.staging >= 0) {
     stage_piece(step);
@@ -183,7 +181,7 @@ void CollectiveOperation::write_piece(std::uint32_t step, std::size_t upto) {
   }
   if (!each_piece || upto == data.size()) return;
   const LandedHeader landed{header(step_at(step).tag), upto};
-  send_to(step_at(step).peer, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
+  send_to(step_at(step).node, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
 }
 
 void CollectiveOperation::put_piece(std::uint32_t step) {
@@ -192,8 +190,8 @@ void CollectiveOperation::put_piece(std::uint32_t step) {
   const std::size_t bytes = std::min(piece_bytes, data.size() - outgoing.bytes);
   const bool last = outgoing.bytes + bytes == data.size();
   ++under_way_;
-  service_.endpoint().put(group().node(step_at(step).peer), outgoing.offset + outgoing.bytes,
-                          data.subspan(outgoing.bytes, bytes), outgoing.landing, new PutDone(*this, step, last));
+  service_.endpoint().put(step_at(step).node, outgoing.offset + outgoing.bytes, data.subspan(outgoing.bytes, bytes),
+                          outgoing.landing, new PutDone(*this, step, last));
   outgoing.bytes += bytes;
   ++outgoing.pieces;
 }
@@ -209,15 +207,15 @@ void CollectiveOperation::let_followers_write(std::uint32_t reduce, std::size_t 
 }
 
 void CollectiveOperation::end_large_send(std::uint32_t step) {
-  const LandedHeader landed{header(step_at(step).tag), data_of(step).size()};
-  send_to(step_at(step).peer, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
+  const LandedHeader landed{header(step_at(step).tag), step_at(step).data.bytes};
+  send_to(step_at(step).node, fabric::MessageType::collective_landed, stretto::bytes_of(landed));
   complete_step(step);
 }
 
 // We have combined what a peer had granted.
 void CollectiveOperation::end_pulled(std::uint32_t receive) {
   const CallHeader done = header(step_at(receive).tag);
-  send_to(step_at(receive).peer, fabric::MessageType::collective_done, stretto::bytes_of(done));
+  send_to(step_at(receive).node, fabric::MessageType::collective_done, stretto::bytes_of(done));
 }
 
 // More of a receive is where the sender was told to put it.
@@ -250,11 +248,11 @@ std::byte* CollectiveOperation::memory_of(NodeId from, std::uint64_t offset, std
 void CollectiveOperation::on_ready(const ReadyHeader& header, NodeId from) {
   const std::uint32_t step = plan_->send_step(group().rank_of(from), header.call.tag);
   if (!has_size(from, header.call, header.bytes, step)) return;
-  if (header.bytes <= eager_bytes || goes_in_place(step) || transfer(step).known) {
+  if (!step_at(step).is_large() || step_at(step).is_pulled || transfer(step).known) {
     refuse(from, "is ready for data that are not sent");
   }
   Transfer& outgoing = transfer(step);
-  if (shares_memory_with(step_at(step).peer)) {
+  if (step_at(step).shares_memory) {
     engage();
     outgoing.place = memory_of(from, header.offset, header.bytes);
   }
@@ -270,7 +268,7 @@ void CollectiveOperation::on_ready(const ReadyHeader& header, NodeId from) {
 void CollectiveOperation::on_grant(const GrantHeader& header, NodeId from) {
   const std::uint32_t step = plan_->receive_step(group().rank_of(from), header.call.tag);
   if (!has_size(from, header.call, header.bytes, step)) return;
-  if (header.bytes <= eager_bytes || !goes_in_place(step) || header.available > header.bytes) {
+  if (!step_at(step).is_pulled || header.available > header.bytes) {
     refuse(from, "grants what is not read");
   }
   engage();
@@ -290,7 +288,7 @@ void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
     refuse(from, "is through with what it was not granted");
   }
   Transfer& outgoing = transfers_[step];
-  if (outgoing.staging >= 0 && outgoing.bytes < data_of(step).size()) refuse(from, "is through with it too soon");
+  if (outgoing.staging >= 0 && outgoing.bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
   if (outgoing.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(outgoing.staging));
   outgoing.staging = -1;
   complete_step(step);
@@ -299,8 +297,8 @@ void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
 
 void CollectiveOperation::on_landed(const LandedHeader& header, NodeId from) {
   const std::uint32_t step = plan_->receive_step(group().rank_of(from), header.call.tag);
-  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !shares_memory_with(step_at(step).peer) ||
-      header.bytes > data_of(step).size()) {
+  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !step_at(step).shares_memory ||
+      header.bytes > step_at(step).data.bytes) {
     refuse(from, "has written what it was not asked for");
   }
   landed(step, header.bytes);
@@ -309,12 +307,12 @@ void CollectiveOperation::on_landed(const LandedHeader& header, NodeId from) {
 // One more piece has come over a wire.
 void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
   const Entry entry(*this);
-  if (group().node(step_at(step).peer) != from) return;  // not its to fill
+  if (step_at(step).node != from) return;  // not its to fill
   Transfer& incoming = transfer(step);
   ++incoming.pieces;
   finish_if_untouched();
   // Pieces come in any order: what has landed is known when all have.
-  const std::size_t bytes = data_of(step).size();
+  const std::size_t bytes = step_at(step).data.bytes;
   if (stage_ != Stage::begun || incoming.pieces < pieces_of(bytes)) return;
   service_.forget_landing(incoming.landing);
   landed(step, bytes);
@@ -327,15 +325,15 @@ std::uint64_t CollectiveOperation::pieces_put_to(NodeId member) const {
 std::uint64_t CollectiveOperation::pieces_with(NodeId peer, schedule::StepKind kind) const {
   std::uint64_t pieces = 0;
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
-    const schedule::Step& what = step_at(step);
-    if (what.kind == kind && group().node(what.peer) == peer) pieces += transfers_[step].pieces;
+    const PlacedStep& what = step_at(step);
+    if (what.kind == kind && what.node == peer) pieces += transfers_[step].pieces;
   }
   return pieces;
 }
 
 void CollectiveOperation::forget_landings() {
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
-    const bool is_over_wire = transfers_[step].told && !shares_memory_with(step_at(step).peer);
+    const bool is_over_wire = transfers_[step].told && !step_at(step).shares_memory;
     if (is_over_wire) service_.forget_landing(transfers_[step].landing);
   }
 }

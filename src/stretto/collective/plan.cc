@@ -44,10 +44,11 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
   for (const schedule::Step& each : schedule_.steps) {
     peer_index_.push_back(each.is_message() ? static_cast<std::uint32_t>(index_of_peer(each.peer)) : 0);
   }
-  beginning_ = StepStates::Beginning(schedule_, peers_.size());
+  beginning_ =
+      StepStates::Beginning(schedule_, peers_.size(), [](std::uint32_t) { return StepStates::State::waiting; });
 }
 
-std::uint32_t Plan::find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
+std::uint32_t Plan::search(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
   const auto found = std::lower_bound(
       sorted.begin(), sorted.end(), std::tie(peer, tag),
       [](const Reference& reference, const auto& wanted) { return std::tie(reference.peer, reference.tag) < wanted; });

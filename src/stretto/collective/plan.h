@@ -32,7 +32,7 @@ class Plan {
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
-  /// How a run of it begins.
+  /// How a run of it begins in which each step is started by itself.
   const StepStates::Beginning& beginning() const noexcept { return beginning_; }
   /// Of algorithm, operation, size, root and whether it is reproducible: the same on all ranks.
   std::uint64_t digest() const noexcept { return digest_; }
@@ -51,7 +51,12 @@ class Plan {
     std::uint32_t tag;
     std::uint32_t step;
   };
-  static std::uint32_t find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
+  static std::uint32_t find(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
+    if (sorted.size() != 1) return search(sorted, peer, tag);
+    const Reference& only = sorted.front();
+    return only.peer == peer && only.tag == tag ? only.step : none;
+  }
+  static std::uint32_t search(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
 
   schedule::Schedule schedule_;
   Lowering lowering_;

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "stretto/collective/collective_call.h"
-#include "stretto/collective/layout.h"
+#include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 
 namespace stretto {
@@ -60,8 +61,9 @@ class Preparation {
 
   CallKey key;
   const Plan& plan;
-  std::uint32_t digest = 0;  ///< see Identity; of calls that list no blocks
-  Layout layout;             ///< likewise; of no buffers
+  // Of calls that list no blocks:
+  std::uint32_t digest = 0;  ///< see Identity
+  std::unique_ptr<const PlacedPlan> placed;
 
   /// Whether an operation that is under way goes by it.
   bool in_use() const noexcept { return users_ > 0; }

@@ -22,20 +22,32 @@ class StepStates {
   class Beginning {
    public:
     Beginning() = default;
-    Beginning(const schedule::Schedule& schedule, std::size_t peers)
-        : steps_(schedule.steps.size()), peers_(static_cast<std::uint32_t>(peers)) {
-      words_.resize(2 * steps_ + (2 * steps_ + peers + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
+    /// `initial(step)`: as what a step begins that waits for no other one. Such that are complete from the beginning
+    /// are waited for by none.
+    template <class Initial>
+    Beginning(const schedule::Schedule& schedule, std::size_t peers, Initial&& initial)
+        : steps_(schedule.steps.size()),
+          left_(static_cast<std::uint32_t>(steps_)),
+          peers_(static_cast<std::uint32_t>(peers)),
+          words_(2 * steps_ + (2 * steps_ + peers + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t)) {
+      for (std::uint32_t step = 0; step < steps_; ++step) words_[step] = schedule.steps[step].dependency_count;
       for (std::uint32_t step = 0; step < steps_; ++step) {
-        words_[step] = schedule.steps[step].dependency_count;
-        if (words_[step] == 0) words_[steps_ + first_steps_++] = step;
+        if (words_[step] > 0) continue;
+        const State state = initial(step);
+        reinterpret_cast<std::uint8_t*>(words_.data() + 2 * steps_)[step] = static_cast<std::uint8_t>(state);
+        if (state == State::waiting) words_[steps_ + first_steps_++] = step;
+        if (state != State::complete) continue;
+        --left_;
+        for (const std::uint32_t successor : schedule.successors_of(step)) --words_[successor];
       }
     }
 
    private:
     friend class StepStates;
     std::size_t steps_ = 0;
+    std::uint32_t left_ = 0;
     std::uint32_t peers_ = 0;
-    std::uint32_t first_steps_ = 0;  // those that depend on none
+    std::uint32_t first_steps_ = 0;  // that may start
     std::vector<std::uint32_t> words_;
   };
 
@@ -48,12 +60,12 @@ class StepStates {
     }
     std::copy(words.begin(), words.end(), words_);
     steps_ = beginning.steps_;
-    left_ = static_cast<std::uint32_t>(steps_);
+    left_ = beginning.left_;
     unheard_ = beginning.peers_;
     runnables_ = first_incomplete_ = 0;
   }
 
-  /// Makes the steps that depend on none runnable.
+  /// Makes the first steps runnable.
   void begin(const Beginning& beginning) noexcept { runnables_ = beginning.first_steps_; }
 
   /// Takes a step that may start, and marks it as started. none: there is none now.

@@ -38,12 +38,13 @@ void Stream::join(const Group& group, const CollectiveService& service) {
   hosts_ = service.hosts_of(group);
 }
 
-Preparation& Stream::prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service) {
+Preparation& Stream::prepare(const CollectiveCall& call, const Group& members, Rank me, const Named& named,
+                             CollectiveService& service) {
   const auto known = std::find_if(preparations_.begin(), preparations_.end(),
                                   [&](const auto& each) { return each->key.is_of(call, size_, me, named); });
   if (known == preparations_.end()) {
     if (preparations_.size() >= most_preparations) forget_a_preparation();
-    preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, service));
+    preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, members, service));
   } else if (known != preparations_.begin()) {
     std::rotate(preparations_.begin(), known, known + 1);
   }
@@ -57,7 +58,7 @@ void Stream::forget_a_preparation() {
   if (found != preparations_.rend()) preparations_.erase(std::next(found).base());
 }
 
-std::unique_ptr<Preparation> Stream::prepare_anew(const CallKey& key, const CollectiveCall& call,
+std::unique_ptr<Preparation> Stream::prepare_anew(const CallKey& key, const CollectiveCall& call, const Group& members,
                                                   CollectiveService& service) {
   const bool is_planned = call.set != nullptr && call.set->over_wires != nullptr && link_ == schedule::Link::wire;
   const Named named = is_planned ? Named{call.set->over_wires} : key.named;
@@ -70,9 +71,7 @@ std::unique_ptr<Preparation> Stream::prepare_anew(const CallKey& key, const Coll
   auto prepared = std::make_unique<Preparation>(key, plan);
   if (!key.is_listed) {
     prepared->digest = digest_of(call, plan);
-    prepared->layout = Layout(call, plan.schedule().shape);
-    prepared->layout.set_input({});
-    prepared->layout.set_output({});
+    prepared->placed = service.place(plan, call, members);
   }
   return prepared;
 }

@@ -40,9 +40,10 @@ class Stream {
 
   /// The number of the next call, which stands for so many; the others have the next numbers.
   std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
-  /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Lives until the next
-  /// one, or as long as it is in use. REQUIRES: a named algorithm supports the call.
-  Preparation& prepare(const CollectiveCall& call, Rank me, const Named& named, CollectiveService& service);
+  /// How rank `me` of `members` does a call, as its caller has named it or as the process's selector chooses. Lives
+  /// until the next one, or as long as it is in use. REQUIRES: a named algorithm supports the call.
+  Preparation& prepare(const CollectiveCall& call, const Group& members, Rank me, const Named& named,
+                       CollectiveService& service);
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept;
 
   /// An operation that has begun and is not over, or null.
@@ -89,7 +90,8 @@ class Stream {
   static constexpr std::size_t most_preparations = 16;
 
   void forget_a_preparation();
-  std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call, CollectiveService& service);
+  std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call, const Group& members,
+                                            CollectiveService& service);
   const Plan& find_or_make(const PlanKey& key);
   void mark_begun(std::uint32_t sequence);
 

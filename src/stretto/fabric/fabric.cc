@@ -57,18 +57,15 @@ void Endpoint::notify(NodeId from, Notification notification) {
   for (EndpointObserver* const observer : observers_) observer->on_notification(from, notification);
 }
 
-void Endpoint::check_peer(NodeId peer) const {
-  if (peer < size_) return;
+void Endpoint::refuse_peer(NodeId peer) const {
   throw Error(ErrorCode::invalid_argument, "node " + std::to_string(peer) + " does not exist: the job has " +
                                                std::to_string(size_) + " nodes, numbered from 0");
 }
 
-void Endpoint::check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
-  check_peer(to);
-  if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
+void Endpoint::refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes) {
   throw Error(ErrorCode::invalid_argument,
-              "a message with a header of " + std::to_string(header.size()) + " bytes and a payload of " +
-                  std::to_string(payload.size()) + " is too large: at most " + std::to_string(max_header_bytes) +
+              "a message with a header of " + std::to_string(header_bytes) + " bytes and a payload of " +
+                  std::to_string(payload_bytes) + " is too large: at most " + std::to_string(max_header_bytes) +
                   " and together " + std::to_string(max_message_bytes) + "; move more with put or get");
 }
 

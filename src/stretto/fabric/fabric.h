@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/base/error.h"
 #include "stretto/base/ids.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/message.h"
@@ -117,12 +118,21 @@ class Endpoint {
   void notify(NodeId from, Notification notification);
   void note_left(NodeId peer);
   /// Throws Error(invalid_argument) for what no fabric accepts.
-  void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const;
-  void check_peer(NodeId peer) const;
+  void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
+    check_peer(to);
+    if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
+    refuse_sizes(header.size(), payload.size());
+  }
+  void check_peer(NodeId peer) const {
+    if (peer >= size_) refuse_peer(peer);
+  }
   /// Closes the connection to a peer that is being declared lost.
   virtual void disconnect(NodeId /*peer*/) {}
 
  private:
+  [[noreturn]] void refuse_peer(NodeId peer) const;
+  [[noreturn]] static void refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes);
+
   NodeId self_;
   std::uint32_t size_;
   Context& context_;

@@ -1,11 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include "stretto/base/bytes.h"
-#include "stretto/base/error.h"
 #include "stretto/base/ids.h"
 
 namespace stretto::fabric {
@@ -47,17 +46,15 @@ struct Message {
   ConstByteSpan payload;
 };
 
+/// Throws Error(bad_input): a message's header should have so many bytes.
+[[noreturn]] void refuse_header(const Message& message, std::size_t expected);
+
 /// Copies the header of a message into a trivially copyable struct, since shared memory may change under a
 /// reader. Throws Error(bad_input) when the size is not exactly that of `Header`.
 template <class Header>
 Header read_header(const Message& message) {
   static_assert(std::is_trivially_copyable_v<Header> && sizeof(Header) <= max_header_bytes);
-  if (message.header.size() != sizeof(Header)) {
-    throw Error(ErrorCode::bad_input, "message of type " + std::to_string(static_cast<unsigned>(message.type)) +
-                                          " from node " + std::to_string(message.from) + " has a header of " +
-                                          std::to_string(message.header.size()) + " bytes where " +
-                                          std::to_string(sizeof(Header)) + " are expected");
-  }
+  if (message.header.size() != sizeof(Header)) refuse_header(message, sizeof(Header));
   Header header;
   std::memcpy(&header, message.header.data(), sizeof(Header));
   return header;

@@ -17,9 +17,4 @@ void accumulate_own(Sink& sink, Rank me, Rank peer, BlockRef accumulator, BlockR
   sink.reduce(mine, accumulator, peer < me ? Order::destination_first : Order::source_first);
 }
 
-void exchange_and_accumulate(Sink& sink, Rank me, Rank partner, BlockRef landing, BlockRef accumulator) {
-  sink.send(partner, accumulator);
-  accumulate(sink, me, partner, landing, accumulator);
-}
-
 }  // namespace stretto::schedule

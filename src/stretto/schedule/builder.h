@@ -23,9 +23,6 @@ void accumulate(Sink& sink, Rank me, Rank peer, BlockRef landing, BlockRef accum
 /// Receives a partial result and combines `mine` into it, the lower rank's terms first.
 void accumulate_own(Sink& sink, Rank me, Rank peer, BlockRef accumulator, BlockRef mine);
 
-/// exchange, then combine: both partners end with the same result, combined in the same order.
-void exchange_and_accumulate(Sink& sink, Rank me, Rank partner, BlockRef landing, BlockRef accumulator);
-
 /// Rounds of a pattern that doubles: the least k such that 2^k >= size. REQUIRES: size > 0.
 constexpr std::uint32_t doublings(Rank size) noexcept {
   std::uint32_t rounds = 0;

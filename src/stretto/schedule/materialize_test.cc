@@ -25,10 +25,10 @@ TEST(Materialize, ButterflyWaitsForNoMoreThanItMust) {
   const Schedule schedule =
       materialize(find_algorithm("recursive_doubling"), {.operation = Operation::allreduce, .size = 8}, 5);
   EXPECT_EQ(text_of(schedule),
-            "0: copy input[0] to output[0] >1\n"
-            "1: send output[0] to 4 as #0 <0 >3\n"
+            "0: copy input[0] to output[0] >3\n"
+            "1: send input[0] to 4 as #0 >3\n"
             "2: receive scratch[0] from 4 as #0 >3\n"
-            "3: reduce output[0] = scratch[0] (+) output[0] <1 <2 >4 >8\n"
+            "3: reduce output[0] = scratch[0] (+) output[0] <0 <1 <2 >4 >8\n"
             "4: send output[0] to 7 as #0 <3 >6\n"
             "5: receive scratch[1] from 7 as #0 >6\n"
             "6: reduce output[0] = output[0] (+) scratch[1] <4 <5 >7\n"

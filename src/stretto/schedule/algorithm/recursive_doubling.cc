@@ -42,8 +42,10 @@ void RecursiveDoubling::steps(const Shape& shape, Rank me, std::uint32_t round, 
   } else if (shape.size > 1) {
     const std::uint32_t k = round - (fold.is_needed() ? 1 : 0);
     const Rank partner = fold.rank_at(fold.place(me) ^ (Rank{1} << k));
+    // What was not added to yet is as good where it comes from: its copy may be left to the reduce.
+    sink.send(partner, k == 0 && !fold.has_partner(me) ? input() : output());
     // Two landing slots take turns, so that a partner who is one round ahead finds its slot free.
-    exchange_and_accumulate(sink, me, partner, scratch(round % 2), output());
+    accumulate(sink, me, partner, scratch(round % 2), output());
   }
 }
 

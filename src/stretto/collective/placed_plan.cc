@@ -1,0 +1,68 @@
+#include "stretto/collective/placed_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stretto {
+
+namespace {
+
+using schedule::Step;
+using schedule::StepKind;
+
+/// Of a reduce. REQUIRES: the steps before it are placed.
+void place_terms(PlacedStep& placed, std::uint32_t reduce, const Plan& plan, const Layout& layout,
+                 const std::vector<PlacedStep>& before) {
+  const Lowering& lowering = plan.lowering();
+  const Step& step = plan.steps()[reduce];
+  const auto if_pulled = [&](std::uint32_t receive) {
+    return receive != Lowering::none && before[receive].is_pulled ? receive : Plan::none;
+  };
+  const std::uint32_t copy = lowering.copy_before[reduce];
+  placed.data = layout.place_of(copy == Lowering::none ? step.destination() : plan.steps()[copy].source());
+  placed.right = layout.place_of(step.source());
+  placed.left_from = if_pulled(lowering.base_from[reduce]);
+  placed.right_from = if_pulled(lowering.source_from[reduce]);
+  if (step.order == schedule::Order::destination_first) return;
+  std::swap(placed.data, placed.right);
+  std::swap(placed.left_from, placed.right_from);
+}
+
+}  // namespace
+
+PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
+                       const std::function<bool(NodeId)>& shares_memory) {
+  const Lowering& lowering = plan.lowering();
+  steps.reserve(plan.steps().size());
+  for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {
+    const Step& step = plan.steps()[index];
+    PlacedStep placed{.kind = step.kind, .tag = step.tag};
+    if (placed.is_message()) {
+      placed.peer = step.peer;
+      placed.node = members.node(step.peer);
+      placed.shares_memory = shares_memory(placed.node);
+      placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
+      placed.is_pulled = placed.is_large() && placed.shares_memory && lowering.in_place[index];
+    } else {
+      placed.destination = layout.place_of(step.destination());
+      const bool is_left_out = lowering.copy_before[index] != Lowering::none;
+      if (step.kind == StepKind::copy && !is_left_out) placed.data = layout.place_of(step.source());
+      if (step.kind == StepKind::reduce) place_terms(placed, index, plan, layout, steps);
+    }
+    steps.push_back(placed);
+  }
+  beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
+    const bool is_left_out = steps[step].kind == StepKind::copy && lowering.copy_before[step] != Lowering::none;
+    if (is_left_out) return StepStates::State::complete;
+    const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();
+    return only_waits ? StepStates::State::started : StepStates::State::waiting;
+  });
+  const auto& receives = lowering.taken_in_place;
+  const bool all_are_pulled =
+      std::all_of(receives.begin(), receives.end(), [this](std::uint32_t receive) { return steps[receive].is_pulled; });
+  const Lowering::Slots slots = all_are_pulled ? lowering.scratch_in_place : lowering.scratch;
+  scratch_begin = layout.scratch_bytes(slots.first);
+  scratch_bytes = layout.scratch_bytes(slots.end) - scratch_begin;
+}
+
+}  // namespace stretto

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "stretto/base/ids.h"
+#include "stretto/collective/group.h"
+#include "stretto/collective/layout.h"
+#include "stretto/collective/plan.h"
+#include "stretto/collective/step_states.h"
+#include "stretto/schedule/cost_table.h"
+#include "stretto/schedule/schedule.h"
+
+namespace stretto {
+
+/// Data larger than this are sent only when the receiver is ready, straight to where it wants them.
+inline constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
+
+/// A step of a plan, with what is the same in all calls that are alike: where its data lie, and how they are moved.
+struct PlacedStep {
+  schedule::StepKind kind;
+  /// Of a message: whether this node and the peer reach each other's memory.
+  bool shares_memory = false;
+  /// Of a message: it is large, and its receiver combines it from where it lies at the sender (see Lowering::in_place).
+  bool is_pulled = false;
+  schedule::Rank peer = 0;
+  NodeId node = 0;  ///< the peer's
+  std::uint32_t tag = 0;
+  /// Of a reduce: the pulled receives by which `data` and `right` come, or Plan::none.
+  std::uint32_t left_from = Plan::none;
+  std::uint32_t right_from = Plan::none;
+  /// What a message sends or fills; a copy reads (nothing, where a reduce reads that itself); or a reduce combines with
+  /// `right`, in this order.
+  Place data{};
+  Place right{};
+  Place destination{};  ///< of a copy or reduce
+
+  bool is_message() const noexcept { return kind == schedule::StepKind::send || kind == schedule::StepKind::receive; }
+  bool is_large() const noexcept { return data.bytes > eager_bytes; }
+};
+
+/// A plan for calls of one layout.
+struct PlacedPlan {
+  /// REQUIRES: the layout is of the plan's shape. `shares_memory`: whether this node reaches that member's memory, and
+  /// that member this node's.
+  PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
+             const std::function<bool(NodeId)>& shares_memory);
+
+  std::vector<PlacedStep> steps;
+  /// How a run begins: small messages may come at once, and what is left to other steps is done.
+  StepStates::Beginning beginning;
+  // What is used of scratch.
+  std::size_t scratch_begin = 0;
+  std::size_t scratch_bytes = 0;
+};
+
+}  // namespace stretto

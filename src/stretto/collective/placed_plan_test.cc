@@ -1,0 +1,146 @@
+#include "stretto/collective/placed_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "stretto/collective/collective_call.h"
+#include "stretto/schedule/test_support.h"
+
+namespace stretto {
+namespace {
+
+using schedule::Buffer;
+using schedule::Operation;
+using schedule::Rank;
+using schedule::Step;
+using schedule::StepKind;
+
+// A call of a vector of so many bytes, and how it is done by one member.
+struct Placed {
+  Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory)
+      : memory(bytes),
+        plan(schedule::find_algorithm(algorithm), {.operation = operation, .size = members.size()}, me),
+        layout(call_of(operation, memory), plan.schedule().shape),
+        placed(plan, layout, members, [=](NodeId) { return shares_memory; }) {}
+
+  static CollectiveCall call_of(Operation operation, std::vector<std::byte>& memory) {
+    CollectiveCall call;
+    call.operation = operation;
+    call.input = memory;
+    call.output = memory;
+    return call;
+  }
+
+  Group members{7, 3, 5, 2};
+  std::vector<std::byte> memory;
+  Plan plan;
+  Layout layout;
+  PlacedPlan placed;
+};
+
+TEST(PlacedPlan, KnowsOfEachStepWhereItsDataLie) {
+  int reduces_in_other_order = 0;
+  for (Rank me = 0; me < 4; ++me) {
+    for (const auto& [algorithm, operation] : {std::pair("recursive_doubling", Operation::allreduce),
+                                               std::pair("recursive_doubling_scan", Operation::scan)}) {
+      const Placed of(algorithm, operation, 40, me, true);
+      ASSERT_EQ(of.placed.steps.size(), of.plan.steps().size());
+      for (std::size_t index = 0; index < of.placed.steps.size(); ++index) {
+        const Step& step = of.plan.steps()[index];
+        const PlacedStep& placed = of.placed.steps[index];
+        EXPECT_EQ(placed.kind, step.kind);
+        if (step.is_message()) {
+          EXPECT_EQ(placed.peer, step.peer);
+          EXPECT_EQ(placed.node, of.members.node(step.peer));
+          EXPECT_EQ(placed.tag, step.tag);
+          EXPECT_EQ(placed.data, of.layout.place_of(step.kind == StepKind::send ? step.source() : step.destination()));
+          EXPECT_FALSE(placed.is_large());
+          EXPECT_FALSE(placed.is_pulled);
+        }
+        if (step.kind != StepKind::reduce) continue;
+        const std::uint32_t copy = of.plan.lowering().copy_before[index];
+        const bool is_swapped = step.order == schedule::Order::source_first;
+        const Place base =
+            of.layout.place_of(copy == Lowering::none ? step.destination() : of.plan.steps()[copy].source());
+        EXPECT_EQ(is_swapped ? placed.right : placed.data, base);
+        EXPECT_EQ(is_swapped ? placed.data : placed.right, of.layout.place_of(step.source()));
+        EXPECT_EQ(placed.destination, of.layout.place_of(step.destination()));
+        if (is_swapped) ++reduces_in_other_order;
+      }
+    }
+  }
+  EXPECT_GT(reduces_in_other_order, 0);
+}
+
+// The receives that a reduce takes from where they lie at their sender.
+std::vector<std::uint32_t> pulled_by_reduces(const PlacedPlan& placed) {
+  std::vector<std::uint32_t> receives;
+  for (const PlacedStep& step : placed.steps) {
+    for (const std::uint32_t from : {step.left_from, step.right_from}) {
+      if (from != Plan::none) receives.push_back(from);
+    }
+  }
+  return receives;
+}
+
+TEST(PlacedPlan, TakesWhatIsLargeFromWhereItLiesInSharedMemory) {
+  const std::size_t large = eager_bytes + 1;
+  const Placed of("binomial_reduce", Operation::reduce, large, 0, true);
+  const std::vector<std::uint32_t> pulled = pulled_by_reduces(of.placed);
+  ASSERT_EQ(pulled, of.plan.lowering().taken_in_place);
+  ASSERT_FALSE(pulled.empty());
+  for (const std::uint32_t receive : pulled) EXPECT_TRUE(of.placed.steps[receive].is_pulled);
+
+  const Placed over_wires("binomial_reduce", Operation::reduce, large, 0, false);
+  const Placed small("binomial_reduce", Operation::reduce, eager_bytes, 0, true);
+  for (const PlacedPlan* const placed : {&over_wires.placed, &small.placed}) {
+    EXPECT_TRUE(pulled_by_reduces(*placed).empty());
+    for (const PlacedStep& step : placed->steps) EXPECT_FALSE(step.is_pulled);
+    EXPECT_GT(placed->scratch_bytes, of.placed.scratch_bytes);
+  }
+}
+
+// Completes what may start, and, where nothing may, what only waits.
+void expect_to_run_to_its_end(const Placed& of) {
+  StepStates states;
+  states.reset(of.placed.beginning);
+  states.begin(of.placed.beginning);
+  while (!states.all_complete()) {
+    std::uint32_t step = states.start_next();
+    if (step == Plan::none) {
+      step = states.first_incomplete();
+      ASSERT_EQ(states.of(step), StepStates::State::started) << "step " << step << " is never started";
+      ASSERT_EQ(of.placed.steps[step].kind, StepKind::receive);
+    }
+    states.complete(step, of.plan.schedule());
+  }
+}
+
+TEST(PlacedPlan, BeginsWithSmallReceivesOpenAndWhatIsLeftToOthersDone) {
+  for (Rank me = 0; me < 4; ++me) {
+    const Placed small("binomial_reduce", Operation::reduce, 8, me, true);
+    const Placed large("binomial_reduce", Operation::reduce, eager_bytes + 1, me, true);
+    StepStates of_small;
+    StepStates of_large;
+    of_small.reset(small.placed.beginning);
+    of_large.reset(large.placed.beginning);
+    for (std::uint32_t step = 0; step < small.placed.steps.size(); ++step) {
+      const Step& what = small.plan.steps()[step];
+      const bool is_left_out = what.kind == StepKind::copy && small.plan.lowering().copy_before[step] != Lowering::none;
+      const bool is_first_receive = what.kind == StepKind::receive && what.dependency_count == 0;
+      if (is_left_out) {
+        EXPECT_EQ(of_small.of(step), StepStates::State::complete);
+      } else if (is_first_receive) {
+        EXPECT_EQ(of_small.of(step), StepStates::State::started);
+        EXPECT_EQ(of_large.of(step), StepStates::State::waiting);
+      }
+    }
+    expect_to_run_to_its_end(small);
+    expect_to_run_to_its_end(large);
+  }
+}
+
+}  // namespace
+}  // namespace stretto
