@@ -22,9 +22,9 @@ class Engine : public fabric::Overflow {
   virtual Processor* next(Worker& worker) = 0;
 
   /// The running task is about to wait for an event of its own node. Instead of suspending it at once and looking for
-  /// other work, its worker may look whether what arrives triggers the event, while there is no other work. A hint:
-  /// returns whenever it likes.
-  virtual void linger(const Processor& held, const EventTable& table, Event event) noexcept = 0;
+  /// other work, its worker may look whether what arrives triggers the event, while there is no other work. Returns
+  /// whenever it likes: whether it has seen that the event has triggered, and was not poisoned.
+  virtual bool linger(const Processor& held, const EventTable& table, Event event) noexcept = 0;
 
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;

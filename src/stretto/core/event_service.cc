@@ -199,7 +199,7 @@ EventState EventService::query(Event event, Cause* cause) {
 
 EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
   if (!event.exists()) return EventState::triggered;
-  if (shut_down_.load(std::memory_order_acquire)) {
+  if (is_shut_down()) {
     *cause = shutdown_cause_;
     return EventState::poisoned;
   }

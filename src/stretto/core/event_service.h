@@ -53,6 +53,8 @@ class EventService final : private fabric::MessageHandler {
   /// for later. Any thread that serves no context; the first cause stays.
   void shut_down(const Cause& cause);
 
+  bool is_shut_down() const noexcept { return shut_down_.load(std::memory_order_acquire); }
+
   EventTable& table() noexcept { return table_; }
   /// Whether the event is one of the table's.
   bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }

@@ -150,14 +150,14 @@ void Node::wait(Event event) {
   if (cause != nullptr) throw Error(*cause);
 }
 
-void Node::linger(const Processor& held, Event event) noexcept {
-  if (events_.is_local(event)) engine_.linger(held, events_.table(), event);
+bool Node::linger(const Processor& held, Event event) noexcept {
+  return events_.is_local(event) && engine_.linger(held, events_.table(), event) && !events_.is_shut_down();
 }
 
 void Node::wait_in_task(Event event, Cause& cause) {
   const BetweenSlices pause(engine_);
   Worker& worker = *Worker::current();
-  linger(*worker.held(), event);
+  if (linger(*worker.held(), event)) return;
   worker.reserve_stack();
   const auto wait = make_in_arena<StackWait>(*worker.held(), worker, worker.task()->priority);
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;

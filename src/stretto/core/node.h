@@ -100,8 +100,8 @@ class Node final : private fabric::EndpointObserver {
   fabric::Bulk& bulk() noexcept { return bulk_; }
   Engine& engine() noexcept { return engine_; }
   const Surroundings& surroundings() const noexcept { return surroundings_; }
-  /// For a task on `held` that is about to wait; see Engine::linger.
-  void linger(const Processor& held, Event event) noexcept;
+  /// For a task on `held` that is about to wait; see Engine::linger. Whether it need not wait.
+  bool linger(const Processor& held, Event event) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
   Processor& processor(int index);
   Processor& service_processor() noexcept { return *service_; }

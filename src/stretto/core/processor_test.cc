@@ -24,7 +24,7 @@ class CollectingEngine final : public Engine {
   }
   void make_ready_for(Processor& processor, Worker&) noexcept override { make_ready(processor); }
   Processor* next(Worker&) override { return nullptr; }
-  void linger(const Processor&, const EventTable&, Event) noexcept override {}
+  bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}

@@ -37,7 +37,7 @@ class SimEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
-  void linger(const Processor&, const EventTable&, Event) noexcept override {}
+  bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void before_task(Worker& worker) override;
   void begin_slice() noexcept override;
   void end_slice() noexcept override;

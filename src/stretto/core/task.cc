@@ -8,8 +8,8 @@ namespace stretto::detail {
 
 bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
   const BetweenSlices pause(record_.node.engine());
+  if (record_.node.linger(record_.processor, event_)) return false;
   Cause cause;
-  record_.node.linger(record_.processor, event_);
   if (record_.node.events().subscribe(event_, &record_.waiter, &cause) == EventState::untriggered) {
     record_.suspended = handle;  // nobody resumes it before this worker lets go of the processor
     return true;

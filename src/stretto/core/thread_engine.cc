@@ -248,15 +248,17 @@ bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
 // Saves the way through the suspended task, the processor's queue and the engine's lists, some 0.1 us, where the answer
 // of a peer is what comes next. Others may be asleep meanwhile and are woken as ever: this worker does not count as
 // searching.
-void ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
-  if (polled_.empty()) return;
+bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
+  if (polled_.empty()) return table.query(event) == EventState::triggered;
   const Seat& seat = seat_of(*Worker::current());
   for (unsigned i = 0; i < options_.spins; ++i) {
-    if (table.query(event) != EventState::untriggered) return;
-    if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0) return;
-    if (stopping_.load()) return;
+    const EventState state = table.query(event);
+    if (state != EventState::untriggered) return state == EventState::triggered;
+    if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0) return false;
+    if (stopping_.load()) return false;
     poll_fabric(seat);
   }
+  return false;
 }
 
 bool ThreadEngine::poll_fabric(const Seat& seat) {

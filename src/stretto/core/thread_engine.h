@@ -46,7 +46,7 @@ class ThreadEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
-  void linger(const Processor& held, const EventTable& table, Event event) noexcept override;
+  bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}
