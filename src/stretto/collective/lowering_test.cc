@@ -412,7 +412,7 @@ TEST(LoweringCheck, SeesScratchThatIsTooSmall) {
 
 // A copy that is sent before anything is added to it.
 TEST(LoweringCheck, SeesACopyThatIsMissed) {
-  Lowered all = lowered("recursive_doubling", 4);
+  Lowered all = lowered("padded_doubling", 4);
   const std::vector<Step>& steps = all.schedules[0].steps;
   const auto find = [&](StepKind kind) {
     const auto found = std::find_if(steps.begin(), steps.end(), [kind](const Step& each) { return each.kind == kind; });
