@@ -9,6 +9,7 @@
 #include "stretto/base/arena.h"
 #include "stretto/collective/make_call.h"
 #include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
 #include "stretto/core/extension.h"
 
 namespace stretto {
@@ -71,6 +72,10 @@ Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& ca
   }
   return {&algorithm, options.segments()};
 }
+
+/// How long the caller of a large collective looks for peers that are late: about as long as it takes where nobody is,
+/// so that it never takes the caller more than twice what a call that blocks would.
+double patience_for(std::size_t bytes) { return double(bytes) / 32e9; }
 
 Identity identity_of(const fabric::Message& message) {
   Identity identity;
@@ -139,7 +144,13 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   }
   const Named named = check_at(me, group, call, options);
   const Event completion = node_.events().create();
+  fabric::Context& context = endpoint_.context();
+  const std::uint32_t engagements = context.engagements_begun();
+  const double patience = patience_for(std::max(call.input.size(), call.output.size()));
   CollectiveOperation::launch(*this, group, me, std::move(call), options, named, completion);
+  if (context.kept() || context.engagements_begun() != engagements) {
+    node_.engine().attend(context, node_.events().table(), completion, patience);
+  }
   return completion;
 }
 

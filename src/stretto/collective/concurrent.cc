@@ -97,6 +97,7 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     call.set->over_wires = set.over_wires;
     CollectiveOperation::launch(service, members, members.rank_of(node.id()), std::move(call), options, named, done);
   }
+  node.endpoint().context().hand_over_rest();
   return events;
 }
 

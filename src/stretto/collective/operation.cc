@@ -75,7 +75,7 @@ void CollectiveOperation::launch(CollectiveService& service, const Group& group,
     operation->join(stream, prepared);
   };
   fabric::Context& context = service.endpoint().context();
-  if (!context.try_run(begin_now)) {
+  if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
     context.post(make());
   } else if (failure != nullptr) {
     std::rethrow_exception(failure);

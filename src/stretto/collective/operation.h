@@ -39,7 +39,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`. `me`: this node's rank. `named`: how the caller wants it done.
+  /// `completion`. `me`: this node's rank. `named`: how the caller wants it done. May keep work in the node's context
+  /// (see Context::Rest).
   static void launch(CollectiveService& service, const Group& group, Rank me, CollectiveCall&& call,
                      const CollectiveOptions& options, const Named& named, Event completion);
   // Only `launch` and `Preparation` make and end them.

@@ -26,6 +26,11 @@ class Engine : public fabric::Overflow {
   /// whenever it likes: whether it has seen that the event has triggered, and was not poisoned.
   virtual bool linger(const Processor& held, const EventTable& table, Event event) noexcept = 0;
 
+  /// The calling thread has begun something large, which triggers an event of this node, with peers who are about to do
+  /// likewise if they are in step. If it is a worker, it looks whether they answer, for `patience` seconds since the
+  /// last time that something happened, and not for long; then it hands over what it has kept.
+  virtual void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept = 0;
+
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;
 

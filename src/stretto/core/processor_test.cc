@@ -25,6 +25,7 @@ class CollectingEngine final : public Engine {
   void make_ready_for(Processor& processor, Worker&) noexcept override { make_ready(processor); }
   Processor* next(Worker&) override { return nullptr; }
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
+  void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}

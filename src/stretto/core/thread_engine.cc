@@ -19,18 +19,20 @@ namespace stretto {
 
 namespace {
 
-// While workers are busy, the service thread looks this often whether somebody polls the fabric. More often while large
-// things are under way now and then, if the process has cores to itself; and, where one is under way, once more soon
-// after. Ringing it at every hand-over instead would cost 14 to 19 us each time (CONTRACTS 5).
+// While workers are busy, the service thread looks this often whether somebody polls the fabric. More often while it
+// now and then finds something large that nobody attends to, if the process has cores to itself; and, where something
+// large is under way, once more soon after. Ringing it at every hand-over instead would cost 14 to 19 us each time
+// (CONTRACTS 5).
 constexpr long tick_nanoseconds_among_large = 200'000;
 constexpr long tick_nanoseconds_of_second_look = 30'000;
 constexpr long tick_nanoseconds = 1'000'000;
-// Each tick displaces a worker that polls, for some 5 us or more: after this many in which nothing large was under way
-// they are rare, so that small messages do not suffer.
+// Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
 constexpr int calm_ticks_before_rare_ones = 50;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
 // kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
 constexpr double engaged_seconds = 300e-6;
+// The longest that a call may take because its operation makes progress meanwhile.
+constexpr double longest_attendance_seconds = 100e-6;
 // See must_rest.
 constexpr double short_burst_seconds = 15e-6;
 constexpr double rest_factor = 1.25;
@@ -195,11 +197,17 @@ Processor* ThreadEngine::take_shared(Seat& seat) {
 Processor* ThreadEngine::next(Worker& worker) {
   Seat& seat = seat_of(worker);
   for (;;) {
-    if (Processor* const processor = take(seat)) return processor;
+    if (Processor* const processor = take(seat)) {
+      leave_fabric();
+      return processor;
+    }
     if (stopping_.load()) return nullptr;
     Processor* found = nullptr;
     if (!search(seat, found)) sleep(seat);
-    if (found != nullptr) return found;
+    if (found != nullptr) {
+      leave_fabric();
+      return found;
+    }
   }
 }
 
@@ -249,16 +257,38 @@ bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
 // of a peer is what comes next. Others may be asleep meanwhile and are woken as ever: this worker does not count as
 // searching.
 bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
-  if (polled_.empty()) return table.query(event) == EventState::triggered;
+  EventState state = table.query(event);
+  if (polled_.empty()) return state == EventState::triggered;
   const Seat& seat = seat_of(*Worker::current());
-  for (unsigned i = 0; i < options_.spins; ++i) {
-    const EventState state = table.query(event);
-    if (state != EventState::untriggered) return state == EventState::triggered;
-    if (held.has_work() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0) return false;
-    if (stopping_.load()) return false;
+  const auto is_idle = [&] {
+    return !held.has_work() && waiting_work_.load(std::memory_order_relaxed) == 0 && seat.local.size() == 0 &&
+           !stopping_.load();
+  };
+  for (unsigned i = 0; i < options_.spins && state == EventState::untriggered && is_idle(); ++i) {
     poll_fabric(seat);
+    state = table.query(event);
   }
-  return false;
+  leave_fabric();
+  return state == EventState::triggered;
+}
+
+// Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
+// thread's tick. Only on a core of its own: elsewhere it would keep from the core whom it waits for.
+void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
+  const Worker* const worker = Worker::current();
+  if (worker != nullptr && &worker->engine() == this && options_.spins > 0 && !polled_.empty()) {
+    const Seat& seat = seat_of(*worker);
+    const double began = now();
+    double happened = began;
+    double time = began;
+    while (!seat.service && time - happened < patience && time - began < longest_attendance_seconds &&
+           table.query(event) == EventState::untriggered) {
+      const bool progress = poll_fabric(seat);
+      time = now();
+      if (progress) happened = time;
+    }
+  }
+  context.hand_over_rest();
 }
 
 bool ThreadEngine::poll_fabric(const Seat& seat) {
@@ -269,9 +299,16 @@ bool ThreadEngine::poll_fabric(const Seat& seat) {
     // Nobody needs to ring while this worker looks.
     if (watcher_.load(std::memory_order_relaxed) == service_number()) disarm_fabric(*seats_.back());
   }
+  // Who has nothing else to do comes again; the service thread takes turns.
+  const auto rest = seat.service ? fabric::Context::Rest::handed_over : fabric::Context::Rest::kept;
   bool progress = false;
-  for (fabric::Endpoint* const endpoint : polled_) progress |= endpoint->context().serve();
+  for (fabric::Endpoint* const endpoint : polled_) progress |= endpoint->context().serve(rest);
   return progress;
+}
+
+// A worker turns to something else than the fabric.
+void ThreadEngine::leave_fabric() noexcept {
+  for (fabric::Endpoint* const endpoint : polled_) endpoint->context().hand_over_rest();
 }
 
 bool ThreadEngine::serve_overflow() {
@@ -341,7 +378,9 @@ bool ThreadEngine::arm_fabric(Seat& seat) {
   if (polled_.empty()) return false;
   if (seat.service) {
     const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
-    if (std::exchange(polls_seen_, polls) != polls) return false;
+    const bool attended = std::exchange(polls_seen_, polls) != polls;
+    found_unattended_ = !attended && engaged();
+    if (attended) return false;
     stay_engaged(seat);
     if (must_rest() > 0) return false;
   }
@@ -376,21 +415,14 @@ const timespec* ThreadEngine::tick_of(const Seat& seat, bool armed) const noexce
   static constexpr timespec rare{0, tick_nanoseconds};
   if (!seat.service || polled_.empty()) return nullptr;
   if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) return nullptr;
-  if (armed || options_.spins == 0 || calm_ticks_ > calm_ticks_before_rare_ones) return &rare;
+  if (armed || options_.spins == 0 || calm_ticks_ == calm_ticks_before_rare_ones) return &rare;
   return looks_again_ ? &second_look : &frequent;
-}
-
-void ThreadEngine::count_calm_ticks() noexcept {
-  std::uint32_t begun = 0;
-  for (fabric::Endpoint* const endpoint : polled_) begun += endpoint->context().engagements_begun();
-  const bool calm = std::exchange(engagements_seen_, begun) == begun && !engaged();
-  calm_ticks_ = calm ? std::min(calm_ticks_ + 1, calm_ticks_before_rare_ones + 1) : 0;
 }
 
 int ThreadEngine::doze(Seat& seat, bool armed) {
   if (seat.service && !polled_.empty()) {
     looks_again_ = engaged() && !looks_again_;
-    count_calm_ticks();
+    calm_ticks_ = found_unattended_ ? 0 : std::min(calm_ticks_, calm_ticks_before_rare_ones - 1) + 1;
     quiet_ticks_ = watcher_.load() != watched_by_nobody ? quiet_ticks_ + 1 : 0;
     if (tick_of(seat, armed) == nullptr) {
       service_in_deep_sleep_.store(true);

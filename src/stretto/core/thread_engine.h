@@ -47,6 +47,7 @@ class ThreadEngine final : public Engine {
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
+  void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept override;
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}
@@ -88,6 +89,7 @@ class ThreadEngine final : public Engine {
   bool has_work(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
   bool poll_fabric(const Seat& seat);
+  void leave_fabric() noexcept;
   bool serve_overflow();
   void sleep(Seat& seat);
   bool engaged() const noexcept;
@@ -97,7 +99,6 @@ class ThreadEngine final : public Engine {
   int doze(Seat& seat, bool armed);
   bool arm_fabric(Seat& seat);
   void disarm_fabric(const Seat& seat);
-  void count_calm_ticks() noexcept;
   const timespec* tick_of(const Seat& seat, bool armed) const noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
@@ -123,8 +124,8 @@ class ThreadEngine final : public Engine {
   std::atomic<std::uint64_t> polls_{0};
   std::uint64_t polls_seen_ = 0;
   int quiet_ticks_ = 0;
-  int calm_ticks_ = 0;
-  std::uint32_t engagements_seen_ = 0;
+  int calm_ticks_ = std::numeric_limits<int>::max();  // since one found something large that nobody attended to
+  bool found_unattended_ = false;
   bool looks_again_ = false;
   double service_woke_up_ = 0;
   std::atomic<bool> service_in_deep_sleep_{true};

@@ -38,21 +38,21 @@ class ServeList {
   }
 
   /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
-  bool poll(Context& context) noexcept {
+  bool poll(Context& context, Context::Rest rest) noexcept {
     active_ = true;
     const bool polled = context.poll_ != nullptr && context.poll_(context.poll_argument_);
-    drain_and_unlock(context);
+    drain_and_unlock(context, rest);
     serve_waiting();
     return polled;
   }
 
   /// Runs the function unless others came first; returns whether it did. REQUIRES: this thread has just taken the
   /// context's baton.
-  bool try_call_locked(Context& context, void (*function)(void*), void* argument) noexcept {
+  bool try_call_locked(Context& context, void (*function)(void*), void* argument, Context::Rest rest) noexcept {
     active_ = true;
     const bool is_first = !context.has_work();
     if (is_first) function(argument);
-    drain_and_unlock(context);
+    drain_and_unlock(context, rest);
     serve_waiting();
     return is_first;
   }
@@ -74,11 +74,14 @@ class ServeList {
  private:
   // REQUIRES: this thread holds the baton. Afterwards nobody is left with work and no server: who finds the baton taken
   // leaves it to its holder, who therefore looks again after letting go.
-  void drain_and_unlock(Context& context) noexcept {
+  void drain_and_unlock(Context& context, Context::Rest rest = Context::Rest::handed_over) noexcept {
     for (;;) {
       const bool finished = context.drain(context.overflow_ == nullptr ? std::numeric_limits<std::uint32_t>::max()
                                                                        : Context::budget_of_passing_thread);
+      const bool keeps = !finished && rest == Context::Rest::kept;
+      if (context.kept_.load(std::memory_order_relaxed) != keeps) context.kept_.store(keeps, std::memory_order_relaxed);
       context.unlock();
+      if (keeps) return;
       if (!finished) {
         // It may be on the list again, but this thread has done its part.
         std::replace(waiting_.begin(), waiting_.end(), &context, static_cast<Context*>(nullptr));
@@ -130,15 +133,15 @@ bool Context::push(Item* item) noexcept {
   return head == nullptr;
 }
 
-bool Context::try_run(void (*function)(void*), void* argument) noexcept {
+bool Context::try_run(void (*function)(void*), void* argument, Rest rest) noexcept {
   if (serve_list.active() || has_work() || !try_lock()) return false;
-  return serve_list.try_call_locked(*this, function, argument);
+  return serve_list.try_call_locked(*this, function, argument, rest);
 }
 
-bool Context::serve() noexcept {
+bool Context::serve(Rest rest) noexcept {
   if (serve_list.active() || !try_lock()) return false;
   const bool had_work = has_work();
-  return serve_list.poll(*this) || had_work;
+  return serve_list.poll(*this, rest) || had_work;
 }
 
 void Context::enter(void (*function)(void*), void* argument) {

@@ -39,20 +39,31 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  /// What becomes of work that outgrows a passing thread's budget: another thread gets it (Overflow), or the one that
+  /// serves comes again for it, so that no other one need be woken.
+  enum class Rest : std::uint8_t { handed_over, kept };
+
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
   void post(Item* item) noexcept;
 
   /// Runs `function()`, which does not throw, under the baton before it returns, if nobody has that, this thread serves
   /// no context and nothing is queued: where an item that is posted would run at once, too. Returns whether it did.
-  /// Any thread.
+  /// `rest`: see `serve`. Any thread.
   template <class F>
-  bool try_run(F&& function) noexcept {
-    return try_run([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+  bool try_run(F&& function, Rest rest = Rest::handed_over) noexcept {
+    return try_run([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function, rest);
   }
-  bool try_run(void (*function)(void*), void* argument) noexcept;
+  bool try_run(void (*function)(void*), void* argument, Rest rest = Rest::handed_over) noexcept;
 
-  /// Drains what is there if the baton is free. Any thread. Returns whether any item ran.
-  bool serve() noexcept;
+  /// Drains what is there if the baton is free. Any thread. Returns whether any item ran. Who keeps the rest serves
+  /// again, or calls `hand_over_rest`.
+  bool serve(Rest rest = Rest::handed_over) noexcept;
+  /// Whether the last one that served has kept something. A hint. Any thread.
+  bool kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
+  /// For a thread that may have kept something and does not serve again for now. Any thread.
+  void hand_over_rest() noexcept {
+    if (kept()) overflow_->hand_over(*this);
+  }
 
   /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be.
   /// REQUIRES: the calling thread serves no context.
@@ -118,6 +129,7 @@ class Context {
   alignas(64) std::atomic<bool> locked_{false};
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
+  std::atomic<bool> kept_{false};         // that, or more, by who served last
   std::atomic<int> engagements_{0};
   std::atomic<std::uint32_t> engagements_begun_{0};
   std::uint32_t spent_ = 0;

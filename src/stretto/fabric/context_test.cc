@@ -192,6 +192,40 @@ TEST(Context, WhatOutgrowsTheBudgetIsHandedOver) {
   EXPECT_TRUE(std::is_sorted(log.begin(), log.end()));
 }
 
+TEST(Context, WhoKeepsTheRestServesAgainOrHandsItOver) {
+  struct Counter : Overflow {
+    void hand_over(Context&) noexcept override { ++count; }
+    int count = 0;
+  } overflow;
+  Context context(&overflow);
+  std::vector<int> log;
+  auto post_many = [&] {
+    for (int i = 0; i < 2000; ++i) context.post(new Note(log, i));
+  };
+  EXPECT_TRUE(context.try_run(post_many, Context::Rest::kept));
+  EXPECT_TRUE(context.kept());
+  int rounds = 0;
+  while (context.kept()) {
+    const std::size_t done = log.size();
+    EXPECT_TRUE(context.serve(Context::Rest::kept));
+    EXPECT_GT(log.size(), done);
+    ++rounds;
+  }
+  EXPECT_GT(rounds, 1);
+  EXPECT_EQ(log.size(), 2000U);
+  context.hand_over_rest();
+  EXPECT_EQ(overflow.count, 0);
+
+  EXPECT_TRUE(context.try_run(post_many, Context::Rest::kept));
+  context.hand_over_rest();
+  EXPECT_EQ(overflow.count, 1);
+  // Who got it keeps nothing for others.
+  while (context.serve()) {
+  }
+  EXPECT_FALSE(context.kept());
+  EXPECT_EQ(log.size(), 4000U);
+}
+
 TEST(Context, ExpensiveItemsUseUpTheBudgetSooner) {
   struct Collector : Overflow {
     void hand_over(Context&) noexcept override { ++count; }

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "stretto/base/error.h"
+
 namespace stretto::fabric {
 namespace {
 
