@@ -79,13 +79,12 @@ class ServeList {
       const bool finished = context.drain(context.overflow_ == nullptr ? std::numeric_limits<std::uint32_t>::max()
                                                                        : Context::budget_of_passing_thread);
       const bool keeps = !finished && rest == Context::Rest::kept;
-      if (context.kept_.load(std::memory_order_relaxed) != keeps) context.kept_.store(keeps, std::memory_order_relaxed);
+      context.kept_.store(keeps, std::memory_order_relaxed);
       context.unlock();
-      if (keeps) return;
       if (!finished) {
         // It may be on the list again, but this thread has done its part.
         std::replace(waiting_.begin(), waiting_.end(), &context, static_cast<Context*>(nullptr));
-        context.overflow_->hand_over(context);
+        if (!keeps) context.overflow_->hand_over(context);
         return;
       }
       if (!context.has_work() || !context.try_lock()) return;
