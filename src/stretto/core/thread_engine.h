@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "stretto/core/engine.h"
+#include "stretto/core/fabric_watch.h"
 #include "stretto/core/ready_queue.h"
 #include "stretto/core/worker.h"
-#include "stretto/fabric/fabric.h"
 
 namespace stretto {
 
@@ -80,7 +80,6 @@ class ThreadEngine final : public Engine {
   };
 
   Seat& seat_of(const Worker& worker) noexcept;
-  int service_number() const noexcept { return static_cast<int>(options_.workers); }
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
   Processor* take_shared(Seat& seat);
@@ -88,25 +87,17 @@ class ThreadEngine final : public Engine {
   bool others_have_work(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
-  bool poll_fabric(const Seat& seat);
-  void leave_fabric() noexcept;
   bool serve_overflow();
   void sleep(Seat& seat);
-  bool engaged() const noexcept;
-  bool somebody_serves() const noexcept;
-  void stay_engaged(const Seat& service);
-  double must_rest() const noexcept;
-  int doze(Seat& seat, bool armed);
-  bool arm_fabric(Seat& seat);
-  void disarm_fabric(const Seat& seat);
-  const timespec* tick_of(const Seat& seat, bool armed) const noexcept;
+  bool doze(Seat& seat, bool armed);
+  void wake_service() noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
 
   Options options_;
   std::chrono::steady_clock::time_point started_;  // determinism: this engine is the one that runs in real time
   std::vector<std::unique_ptr<Seat>> seats_;       // the last one is the service seat
-  std::vector<fabric::Endpoint*> polled_;
+  FabricWatch watch_;
 
   std::mutex mutex_;
   ReadyList ordinary_;
@@ -116,19 +107,6 @@ class ThreadEngine final : public Engine {
   std::atomic<int> searching_{0};
   std::atomic<int> asleep_{0};  // ordinary workers
   std::atomic<bool> stopping_{false};
-
-  // The seat that sleeps on the fabric's descriptor, and whether a worker polled since the service thread last looked.
-  static constexpr int watched_by_nobody = -1;
-  static constexpr int watch_changes = -2;
-  std::atomic<int> watcher_{watched_by_nobody};
-  std::atomic<std::uint64_t> polls_{0};
-  std::uint64_t polls_seen_ = 0;
-  int quiet_ticks_ = 0;
-  int calm_ticks_ = std::numeric_limits<int>::max();  // since one found something large that nobody attended to
-  bool found_unattended_ = false;
-  bool looks_again_ = false;
-  double service_woke_up_ = 0;
-  std::atomic<bool> service_in_deep_sleep_{true};
 };
 
 }  // namespace stretto

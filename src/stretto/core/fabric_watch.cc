@@ -1,0 +1,152 @@
+#include "stretto/core/fabric_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stretto {
+
+namespace {
+
+// While workers are busy, the service thread looks this often whether somebody polls the fabric. More often while it
+// now and then finds something large that nobody attends to, if the process has cores to itself; and, where something
+// large is under way, once more soon after. Ringing it at every hand-over instead would cost 14 to 19 us each time
+// (CONTRACTS 5).
+constexpr long nanoseconds_among_large = 200'000;
+constexpr long nanoseconds_to_second_look = 30'000;
+constexpr long nanoseconds_of_rare_ticks = 1'000'000;
+// Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
+constexpr int calm_ticks_before_rare_ones = 50;
+// How long the service thread looks for the next message of something large before it sleeps until one comes. The
+// kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
+constexpr double engaged_seconds = 300e-6;
+// See must_rest.
+constexpr double short_burst_seconds = 15e-6;
+constexpr double rest_factor = 1.25;
+// After this many ticks in which somebody watched the fabric and nothing happened, the service thread sleeps without
+// ticks.
+constexpr int quiet_ticks_before_deep_sleep = 20;
+
+}  // namespace
+
+FabricWatch::FabricWatch(std::function<double()> now, std::function<void()> wake_service)
+    : now_(std::move(now)), wake_service_(std::move(wake_service)) {}
+
+void FabricWatch::start(std::span<fabric::Endpoint* const> endpoints, bool has_cores) {
+  has_cores_ = has_cores;
+  for (fabric::Endpoint* const endpoint : endpoints) {
+    if (endpoint->descriptor() >= 0) endpoints_.push_back(endpoint);
+  }
+}
+
+bool FabricWatch::serve(fabric::Context::Rest rest) {
+  bool progress = false;
+  for (fabric::Endpoint* const endpoint : endpoints_) progress |= endpoint->context().serve(rest);
+  return progress;
+}
+
+bool FabricWatch::poll() {
+  if (endpoints_.empty()) return false;
+  // A lost count does no harm: what counts is that it changes.
+  polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // Nobody needs to ring while this worker looks.
+  if (watcher_.load(std::memory_order_relaxed) == service) disarm(service);
+  return serve(fabric::Context::Rest::kept);
+}
+
+bool FabricWatch::poll_for_service() { return serve(fabric::Context::Rest::handed_over); }
+
+void FabricWatch::leave() noexcept {
+  for (fabric::Endpoint* const endpoint : endpoints_) endpoint->context().hand_over_rest();
+}
+
+bool FabricWatch::engaged() const noexcept {
+  return std::any_of(endpoints_.begin(), endpoints_.end(),
+                     [](fabric::Endpoint* endpoint) { return endpoint->context().engaged(); });
+}
+
+bool FabricWatch::somebody_serves() const noexcept {
+  return std::any_of(endpoints_.begin(), endpoints_.end(),
+                     [](fabric::Endpoint* endpoint) { return endpoint->context().held(); });
+}
+
+bool FabricWatch::arm(int watcher) {
+  int free = nobody;
+  if (endpoints_.empty() || !watcher_.compare_exchange_strong(free, watcher)) return false;
+  for (fabric::Endpoint* const endpoint : endpoints_) {
+    while (!endpoint->arm()) {
+      if (endpoint->context().serve() || watcher != service) continue;
+      // A worker is at it, which may be waiting for this very core: to yield to it would cost a tick of the kernel.
+      disarm(watcher);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
+  if (endpoints_.empty()) return false;
+  const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
+  const bool attended = std::exchange(polls_seen_, polls) != polls;
+  found_unattended_ = !attended && engaged();
+  if (attended) return false;
+  stay_engaged(do_others, stopping);
+  return must_rest() == 0 && arm(service);
+}
+
+// It must not wait for a worker that it may have displaced.
+void FabricWatch::stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
+  double last_progress = now_();
+  while (engaged() && !somebody_serves() && polls_.load(std::memory_order_relaxed) == polls_seen_ && !stopping.load()) {
+    if (do_others() || poll_for_service()) last_progress = now_();
+    if (now_() - last_progress > engaged_seconds) return;
+  }
+}
+
+// Linux (6.6 and later) runs a thread at once when it wakes up, if it has used less than its share of the core; if not,
+// where another thread computes, at one of its own ticks (4 ms). So the service thread sleeps as long as it was awake,
+// unheard, before it wants to be woken again. Zero: it was awake for a moment only.
+double FabricWatch::must_rest() const {
+  const double awake = now_() - woke_up_;
+  return awake > short_burst_seconds ? rest_factor * awake : 0;
+}
+
+void FabricWatch::disarm(int watcher) {
+  int expected = watcher;
+  if (!watcher_.compare_exchange_strong(expected, changes)) return;
+  for (fabric::Endpoint* const endpoint : endpoints_) endpoint->disarm();
+  watcher_.store(nobody);
+  if (service_in_deep_sleep_.exchange(false)) wake_service_();
+}
+
+void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
+  for (const fabric::Endpoint* const endpoint : endpoints_) list.push_back({endpoint->descriptor(), POLLIN, 0});
+}
+
+long FabricWatch::tick_nanoseconds(bool armed) const noexcept {
+  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) return nanoseconds_of_rare_ticks;
+  return looks_again_ ? nanoseconds_to_second_look : nanoseconds_among_large;
+}
+
+// It ticks unless it or a worker has watched the fabric for a while in which nothing happened: whoever ends the watch
+// then wakes it.
+std::optional<timespec> FabricWatch::tick_of_service(bool armed) {
+  if (endpoints_.empty()) return std::nullopt;
+  looks_again_ = engaged() && !looks_again_;
+  calm_ticks_ = found_unattended_ ? 0 : std::min(calm_ticks_, calm_ticks_before_rare_ones - 1) + 1;
+  quiet_ticks_ = watcher_.load() != nobody ? quiet_ticks_ + 1 : 0;
+  if (quiet_ticks_ >= quiet_ticks_before_deep_sleep) {
+    service_in_deep_sleep_.store(true);
+    // The watch may have ended before this could be seen.
+    return watcher_.load() == nobody ? std::optional(timespec{0, 0}) : std::nullopt;
+  }
+  const long tick = tick_nanoseconds(armed);
+  if (armed) return timespec{0, tick};
+  return timespec{0, std::clamp(static_cast<long>(1e9 * must_rest()), tick, 2 * nanoseconds_of_rare_ticks)};
+}
+
+void FabricWatch::service_woke_up(bool by_something) noexcept {
+  woke_up_ = now_();
+  if (by_something) quiet_ticks_ = 0;
+}
+
+}  // namespace stretto
