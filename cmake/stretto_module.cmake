@@ -125,6 +125,8 @@ function(stretto_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
   target_link_libraries(${name} PRIVATE stretto_${arg_MODULE} ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE STRETTO_BINARY_FOLDER="${PROJECT_BINARY_DIR}/bin")
+  # Only what is tested has to be fast: this saves a third of the time that tests take to compile.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   # A parameter is in a test's name as the test names it, not as it prints.
   gtest_discover_tests(${name} TEST_PREFIX "${arg_MODULE}/" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
