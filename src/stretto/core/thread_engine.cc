@@ -119,7 +119,7 @@ void ThreadEngine::make_ready(Processor& processor) noexcept {
   {
     const std::lock_guard lock(mutex_);
     (service ? service_ : ordinary_).push(processor);
-    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    waiting_for(service).fetch_add(1, std::memory_order_seq_cst);
     wake_one_locked(service, woken);
   }
   if (woken != nullptr) ring(*woken);
@@ -131,7 +131,7 @@ void ThreadEngine::make_ready_for(Processor& processor, Worker& worker) noexcept
   {
     const std::lock_guard lock(mutex_);
     seat.own.push(processor);
-    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    waiting_for(seat.service).fetch_add(1, std::memory_order_seq_cst);
     was_asleep = std::exchange(seat.asleep, false);
   }
   if (was_asleep) ring(seat);
@@ -143,7 +143,7 @@ void ThreadEngine::hand_over(fabric::Context& context) noexcept {
     const std::lock_guard lock(mutex_);
     if (std::find(overflow_.begin(), overflow_.end(), &context) != overflow_.end()) return;
     overflow_.push_back(&context);
-    waiting_work_.fetch_add(1, std::memory_order_seq_cst);
+    waiting_for(true).fetch_add(1, std::memory_order_seq_cst);
     wake_one_locked(true, woken);
   }
   if (woken != nullptr) ring(*woken);
@@ -161,14 +161,15 @@ Processor* ThreadEngine::take(Seat& seat) {
 }
 
 Processor* ThreadEngine::take_shared(Seat& seat) {
-  if (waiting_work_.load(std::memory_order_seq_cst) == 0) return nullptr;
+  std::atomic<std::uint32_t>& waiting = waiting_for(seat.service);
+  if (waiting.load(std::memory_order_seq_cst) == 0) return nullptr;
   Seat* woken = nullptr;
   Processor* processor = nullptr;
   {
     const std::lock_guard lock(mutex_);
     processor = seat.own.pop();
     if (processor == nullptr) processor = (seat.service ? service_ : ordinary_).pop();
-    if (processor != nullptr) waiting_work_.fetch_sub(1, std::memory_order_relaxed);
+    if (processor != nullptr) waiting.fetch_sub(1, std::memory_order_relaxed);
     // Whoever made the others ready may have counted on this worker alone, since it was looking.
     if (!seat.service && ordinary_.first != nullptr) wake_one_locked(false, woken);
   }
@@ -197,8 +198,7 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
   const unsigned spins = watch_.needed() ? options_.spins : 0;
   double yields_began = 0;
   for (unsigned i = 0; i < spins + options_.yields && !over; ++i) {
-    over = watch_.poll() || waiting_work_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 ||
-           stopping_.load();
+    over = watch_.poll() || has_tasks_for(seat) || stopping_.load();
     if (!over) found = take_neglected(seat);
     over |= found != nullptr;
     if (over || i < spins) continue;
@@ -237,10 +237,7 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
   EventState state = table.query(event);
   if (!watch_.needed()) return state == EventState::triggered;
   const Seat& seat = seat_of(*Worker::current());
-  const auto is_idle = [&] {
-    return !held.has_work() && waiting_work_.load(std::memory_order_relaxed) == 0 && seat.local.size() == 0 &&
-           !stopping_.load();
-  };
+  const auto is_idle = [&] { return !held.has_work() && !has_tasks_for(seat) && !stopping_.load(); };
   for (unsigned i = 0; i < options_.spins && state == EventState::untriggered && is_idle(); ++i) {
     watch_.poll();
     state = table.query(event);
@@ -250,15 +247,17 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
 }
 
 // Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
-// thread's tick. Only on a core of its own: elsewhere it would keep from the core whom it waits for.
+// thread. Only on a core of its own, and where no task waits for this worker: otherwise it would keep from the core
+// whom it waits for.
 void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
   const Worker* const worker = Worker::current();
-  const bool is_ordinary = worker != nullptr && &worker->engine() == this && !seat_of(*worker).service;
-  if (is_ordinary && options_.spins > 0 && watch_.needed()) {
+  const bool is_worker = worker != nullptr && &worker->engine() == this;
+  if (is_worker && options_.spins > 0 && watch_.needed() && !seat_of(*worker).service) {
+    const Seat& seat = seat_of(*worker);
     const double began = now();
     double happened = began;
     double time = began;
-    while (time - happened < patience && time - began < longest_attendance_seconds &&
+    while (time - happened < patience && time - began < longest_attendance_seconds && !has_tasks_for(seat) &&
            table.query(event) == EventState::untriggered) {
       const bool progress = watch_.poll();
       time = now();
@@ -268,12 +267,17 @@ void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Eve
   context.hand_over_rest();
 }
 
+// A hint.
+bool ThreadEngine::has_tasks_for(const Seat& seat) const noexcept {
+  return waiting_for_workers_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0;
+}
+
 bool ThreadEngine::serve_overflow() {
   std::vector<fabric::Context*> contexts;
   {
     const std::lock_guard lock(mutex_);
     contexts.swap(overflow_);
-    waiting_work_.fetch_sub(static_cast<std::uint32_t>(contexts.size()), std::memory_order_relaxed);
+    waiting_for(true).fetch_sub(static_cast<std::uint32_t>(contexts.size()), std::memory_order_relaxed);
   }
   for (fabric::Context* const context : contexts) context->serve();
   return !contexts.empty();

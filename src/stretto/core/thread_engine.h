@@ -86,6 +86,10 @@ class ThreadEngine final : public Engine {
   Processor* take_neglected(Seat& seat);
   bool others_have_work(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
+  std::atomic<std::uint32_t>& waiting_for(bool service) noexcept {
+    return service ? waiting_for_service_ : waiting_for_workers_;
+  }
+  bool has_tasks_for(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
   bool serve_overflow();
   void sleep(Seat& seat);
@@ -103,7 +107,9 @@ class ThreadEngine final : public Engine {
   ReadyList ordinary_;
   ReadyList service_;
   std::vector<fabric::Context*> overflow_;
-  std::atomic<std::uint32_t> waiting_work_{0};  // length of all lists: a hint read without the lock
+  // Lengths of the lists, also of seats' own: hints read without the lock.
+  std::atomic<std::uint32_t> waiting_for_workers_{0};
+  std::atomic<std::uint32_t> waiting_for_service_{0};
   std::atomic<int> searching_{0};
   std::atomic<int> asleep_{0};  // ordinary workers
   std::atomic<bool> stopping_{false};
