@@ -145,11 +145,14 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   const Named named = check_at(me, group, call, options);
   const Event completion = node_.events().create();
   fabric::Context& context = endpoint_.context();
-  const std::uint32_t engagements = context.engagements_begun();
+  const bool was_engaged = context.engaged();
   const double patience = patience_for(std::max(call.input.size(), call.output.size()));
   CollectiveOperation::launch(*this, group, me, std::move(call), options, named, completion);
-  if (context.kept() || context.engagements_begun() != engagements) {
+  // Where something large waits already, its peers are late, and the next one need not wait for them, too.
+  if (context.engaged() && !was_engaged) {
     node_.engine().attend(context, node_.events().table(), completion, patience);
+  } else {
+    context.hand_over_rest();
   }
   return completion;
 }

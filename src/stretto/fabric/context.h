@@ -95,7 +95,6 @@ class Context {
   /// Something large is under way with peers from now on, or is not any more: whoever serves this context while all
   /// others compute does well to stay with it. Under the baton, in pairs.
   void engage() noexcept {
-    engagements_begun_.store(engagements_begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     engagements_.store(engagements_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void disengage() noexcept {
@@ -103,8 +102,6 @@ class Context {
   }
   /// A hint. Any thread.
   bool engaged() const noexcept { return engagements_.load(std::memory_order_relaxed) > 0; }
-  /// How often `engage` has been called.
-  std::uint32_t engagements_begun() const noexcept { return engagements_begun_.load(std::memory_order_relaxed); }
 
   /// Whether some thread has the baton. A hint. Any thread.
   bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
@@ -131,7 +128,6 @@ class Context {
   std::atomic<Item*> leftover_{nullptr};  // oldest first
   std::atomic<bool> kept_{false};         // that, or more, by who served last
   std::atomic<int> engagements_{0};
-  std::atomic<std::uint32_t> engagements_begun_{0};
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;
   void* poll_argument_ = nullptr;
