@@ -78,6 +78,7 @@ void CollectiveOperation::launch(CollectiveService& service, const Group& group,
   if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
     context.post(make());
   } else if (failure != nullptr) {
+    context.hand_over_rest();
     std::rethrow_exception(failure);
   }
 }
