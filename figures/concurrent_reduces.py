@@ -24,7 +24,7 @@ Times = dict[tuple[str, str, int], float]  # by part, variant and size, in micro
 
 
 def measure(programs: Path) -> Times:
-    command = [str(programs / "concurrent_reduce_bench"), "--sizes", ",".join(map(str, SIZES)), "--seconds", "1e-9"]
+    command = [str(programs / "concurrent_reduce_bench"), "--sizes", ",".join(map(str, SIZES)), "--seconds", "1e-6"]
     rows = run_rows(command, f"sim:4,latency={LATENCY},overhead={OVERHEAD},bandwidth={BANDWIDTH}")
     return {(part, row["variant"], row["bytes"]): 1e6 * row[part] for row in rows for part in PARTS}
 
