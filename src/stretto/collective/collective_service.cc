@@ -9,7 +9,6 @@
 #include "stretto/base/arena.h"
 #include "stretto/collective/make_call.h"
 #include "stretto/core/cause.h"
-#include "stretto/core/engine.h"
 #include "stretto/core/extension.h"
 
 namespace stretto {
@@ -146,11 +145,11 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   const Event completion = node_.events().create();
   fabric::Context& context = endpoint_.context();
   const bool was_engaged = context.engaged();
-  const double patience = patience_for(std::max(call.input.size(), call.output.size()));
+  const std::size_t bytes = std::max(call.input.size(), call.output.size());
   CollectiveOperation::launch(*this, group, me, std::move(call), options, named, completion);
   // Where something large waits already, its peers are late, and the next one need not wait for them, too.
   if (context.engaged() && !was_engaged) {
-    node_.engine().attend(context, node_.events().table(), completion, patience);
+    node_.attend(completion, patience_for(bytes));
   } else {
     context.hand_over_rest();
   }

@@ -67,10 +67,10 @@ void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t by
 // Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
 // turn.
 void CollectiveOperation::greet_first_awaited() {
-  const auto& steps = plan_->steps();
-  for (std::uint32_t step = states_.first_incomplete(); step < steps.size(); ++step) {
-    if (steps[step].kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
-    wait_for(steps[step].peer);
+  for (std::uint32_t step = states_.first_incomplete(); step < placed_->steps.size(); ++step) {
+    const PlacedStep& what = step_at(step);
+    if (what.kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
+    wait_for(what.peer);
     return;
   }
 }

@@ -10,6 +10,11 @@ namespace {
 using schedule::Step;
 using schedule::StepKind;
 
+/// Whether it is a copy that a reduce does itself.
+bool is_left_out(const Plan& plan, std::uint32_t step) {
+  return plan.steps()[step].kind == StepKind::copy && plan.lowering().copy_before[step] != Lowering::none;
+}
+
 /// Of a reduce. REQUIRES: the steps before it are placed.
 void place_terms(PlacedStep& placed, std::uint32_t reduce, const Plan& plan, const Layout& layout,
                  const std::vector<PlacedStep>& before) {
@@ -45,15 +50,16 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.is_pulled = placed.is_large() && placed.shares_memory && lowering.in_place[index];
     } else {
       placed.destination = layout.place_of(step.destination());
-      const bool is_left_out = lowering.copy_before[index] != Lowering::none;
-      if (step.kind == StepKind::copy && !is_left_out) placed.data = layout.place_of(step.source());
-      if (step.kind == StepKind::reduce) place_terms(placed, index, plan, layout, steps);
+      if (step.kind == StepKind::reduce) {
+        place_terms(placed, index, plan, layout, steps);
+      } else if (!is_left_out(plan, index)) {
+        placed.data = layout.place_of(step.source());
+      }
     }
     steps.push_back(placed);
   }
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
-    const bool is_left_out = steps[step].kind == StepKind::copy && lowering.copy_before[step] != Lowering::none;
-    if (is_left_out) return StepStates::State::complete;
+    if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();
     return only_waits ? StepStates::State::started : StepStates::State::waiting;
   });

@@ -154,6 +154,10 @@ bool Node::linger(const Processor& held, Event event) noexcept {
   return events_.is_local(event) && engine_.linger(held, events_.table(), event) && !events_.is_shut_down();
 }
 
+void Node::attend(Event event, double patience) noexcept {
+  engine_.attend(endpoint_.context(), events_.table(), event, patience);
+}
+
 void Node::wait_in_task(Event event, Cause& cause) {
   const BetweenSlices pause(engine_);
   Worker& worker = *Worker::current();

@@ -102,6 +102,8 @@ class Node final : private fabric::EndpointObserver {
   const Surroundings& surroundings() const noexcept { return surroundings_; }
   /// For a task on `held` that is about to wait; see Engine::linger. Whether it need not wait.
   bool linger(const Processor& held, Event event) noexcept;
+  /// For who has begun something large that triggers `event`, one of this node; see Engine::attend.
+  void attend(Event event, double patience) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
   Processor& processor(int index);
   Processor& service_processor() noexcept { return *service_; }

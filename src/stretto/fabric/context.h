@@ -53,7 +53,7 @@ class Context {
   bool try_run(F&& function, Rest rest = Rest::handed_over) noexcept {
     return try_run([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function, rest);
   }
-  bool try_run(void (*function)(void*), void* argument, Rest rest = Rest::handed_over) noexcept;
+  bool try_run(void (*function)(void*), void* argument, Rest rest) noexcept;
 
   /// Drains what is there if the baton is free. Any thread. Returns whether any item ran. Who keeps the rest serves
   /// again, or calls `hand_over_rest`.
