@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "stretto/collective/collective.h"
@@ -64,6 +66,39 @@ TEST_P(AlikeCalls, HavePreconditionsOfTheirOwn) {
       node.trigger(gate);
       EXPECT_EQ(co_await late, 3 * i);
     }
+  });
+}
+
+// Sizes that were right once need not be looked at again; where the buffers lie must.
+TEST_P(AlikeCalls, AreRefusedForBuffersThatOverlap) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> data(12, 1);
+    const std::span<const int> input(data.data(), 4);
+    const std::span<int> apart(data.data() + 4, 4);
+    const std::span<int> overlapping(data.data() + 2, 4);
+    for (int i = 0; i < 3; ++i) {
+      co_await allreduce(node, all, input, apart, sum);
+      co_await allreduce(node, all, input, std::span<int>(data.data(), 4), sum);  // in place
+      EXPECT_EQ(data[0], 2 << i);
+      EXPECT_THROW(allreduce(node, all, input, overlapping, sum), Error);
+    }
+  });
+}
+
+// An operation that serves again keeps a slot for the event of the call to come; one that does not gives it back.
+TEST_P(AlikeCalls, KeepNoMoreEventsThanTheyNeed) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> data(4, 0);
+    std::set<std::uint32_t> slots;
+    for (int i = 0; i < 2000; ++i) {
+      const std::span<int> some(data.data(), 1 + static_cast<std::size_t>(i) % data.size());
+      const Event event = allreduce(node, all, std::span<const int>(some), some, sum);
+      slots.insert(event.slot());
+      co_await event;
+    }
+    EXPECT_LT(slots.size(), 40U);
   });
 }
 

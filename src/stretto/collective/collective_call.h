@@ -70,6 +70,11 @@ struct CollectiveCall : CallKind {
   FusedReduce* fused() const noexcept { return set == nullptr ? nullptr : set->fused.get(); }
 };
 
+/// The members of a group, by rank of the schedule that serves a call.
+inline const Group& members_of(const Group& group, const CollectiveCall& call) noexcept {
+  return call.set != nullptr && call.set->order ? *call.set->order : group;
+}
+
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0
 /// (all-to-all with blocks of different sizes).
 inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank size = 1) {

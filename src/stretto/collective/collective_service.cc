@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,16 +40,22 @@ void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t
   }
 }
 
+bool are_apart(ConstByteSpan in, ConstByteSpan out) noexcept {
+  return in.empty() || out.empty() || in.data() + in.size() <= out.data() || out.data() + out.size() <= in.data();
+}
+
+// What is in place where input and output are of one size.
+bool are_the_same(const CollectiveCall& call) noexcept {
+  return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
+         schedule::may_be_in_place(call.operation);
+}
+
 // Input and output are apart, or in place.
 void require_apart(const CollectiveCall& call, Rank size, Rank me) {
-  const auto* const in = call.input.data();
-  const auto* const out = call.output.data();
-  if (call.input.empty() || call.output.empty() || in + call.input.size() <= out || out + call.output.size() <= in) {
-    return;
-  }
+  if (are_apart(call.input, call.output)) return;
   const schedule::Shape shape = shape_of(call, size);
-  const bool in_place =
-      schedule::may_be_in_place(shape.operation) && in - out == Layout(call, shape).in_place_distance(shape, me);
+  const bool in_place = schedule::may_be_in_place(shape.operation) &&
+                        call.input.data() - call.output.data() == Layout(call, shape).in_place_distance(shape, me);
   if (in_place) return;
   throw Error(ErrorCode::invalid_argument, std::string(schedule::name_of(shape.operation)) +
                                                ": input and output overlap; pass buffers that are apart" +
@@ -72,9 +79,9 @@ Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& ca
   return {&algorithm, options.segments()};
 }
 
-/// How long the caller of a large collective looks for peers that are late: about as long as it takes where nobody is,
-/// so that it never takes the caller more than twice what a call that blocks would.
-double patience_for(std::size_t bytes) { return double(bytes) / 32e9; }
+/// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
+/// nobody is.
+double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
 
 Identity identity_of(const fabric::Message& message) {
   Identity identity;
@@ -110,18 +117,23 @@ CollectiveService::~CollectiveService() {
 CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
+  note_reproducible(call, options);
   return check_at(group.rank_of(node_.id()), group, call, options);
 }
 
-Named CollectiveService::check_at(Rank me, const Group& group, CollectiveCall& call,
+void CollectiveService::note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const {
+  call.reproducible =
+      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation);
+}
+
+// REQUIRES: it is noted whether the call is reproducible.
+Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveCall& call,
                                   const CollectiveOptions& options) const {
   if (options.auxiliaries() && call.operation != schedule::Operation::allreduce) {
     refuse(std::string(schedule::name_of(call.operation)) + ": auxiliaries help an allreduce only; leave them out");
   }
   require_valid(group, call, node_.size());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
-  call.reproducible =
-      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation);
   require_apart(call, group.size(), me);
   node_.events().check(options.precondition());
   if (options.algorithm().empty()) return {};
@@ -141,17 +153,77 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   if (me == group.size()) {
     refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }
-  const Named named = check_at(me, group, call, options);
-  const Event completion = node_.events().create();
+  note_reproducible(call, options);
   fabric::Context& context = endpoint_.context();
-  const bool was_engaged = context.engaged();
-  const std::size_t bytes = std::max(call.input.size(), call.output.size());
-  CollectiveOperation::launch(*this, group, me, std::move(call), options, named, completion);
-  // Where something large waits already, its peers are late, and the next one need not wait for them, too.
-  if (context.engaged() && !was_engaged) {
-    node_.attend(completion, patience_for(bytes));
-  } else {
-    context.hand_over_rest();
+  Event completion = repeat(group, me, call, options);
+  if (!completion.exists()) {
+    const Named named = check_at(me, group, call, options);
+    const bool was_engaged = context.engaged();
+    const std::size_t bytes = std::max(call.input.size(), call.output.size());
+    completion = launch(group, me, std::move(call), options, named);
+    // Where something large waits already, its peers are late, and the next one need not wait for them, too.
+    if (context.engaged() && !was_engaged) {
+      node_.attend(completion, patience_for(bytes));
+      return completion;
+    }
+  }
+  fabric::Context::hand_over_rest();
+  return completion;
+}
+
+// For what is small and like a call before, whose operation was kept: nothing about it is to be checked again but what
+// is looked at here. no_event: it is not that, or somebody else has the baton.
+Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options) {
+  Event completion;
+  const bool is_plain = call.lists == nullptr && call.set == nullptr && options.algorithm().empty() &&
+                        !options.precondition().exists() && call.auxiliaries == 0;
+  if (!is_plain || call.input.size() > eager_bytes) return completion;
+  if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
+  endpoint_.context().try_run(
+      [&] {
+        Stream& its_stream = stream(Stream::id_of(group, options.key()));
+        Preparation* const known = its_stream.find_preparation(call, me, Named());
+        CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept();
+        if (operation == nullptr) return;
+        operation->renew(std::move(call), options);
+        completion = operation->completion();
+        operation->join(its_stream, *known);
+      },
+      fabric::Context::Rest::kept);
+  return completion;
+}
+
+Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
+                                const Named& named) {
+  const auto make = [&] { return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named); };
+  Event completion;
+  std::exception_ptr failure;  // there is no memory for it
+  auto begin_now = [&] {
+    try {
+      const Group& members = members_of(group, call);
+      Stream& its_stream = stream_of(Stream::id_of(group, options.key()), members);
+      const Rank rank = &members == &group ? me : members.rank_of(node_.id());
+      Preparation& prepared = its_stream.prepare(call, members, rank, named, *this);
+      CollectiveOperation* operation = prepared.take_kept();
+      if (operation != nullptr) {
+        operation->renew(std::move(call), options);
+      } else {
+        operation = make();
+      }
+      completion = operation->completion();
+      operation->join(its_stream, prepared);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  fabric::Context& context = endpoint_.context();
+  if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
+    CollectiveOperation* const operation = make();
+    completion = operation->completion();
+    context.post(operation);
+  } else if (failure != nullptr) {
+    fabric::Context::hand_over_rest();
+    std::rethrow_exception(failure);
   }
   return completion;
 }
@@ -171,12 +243,6 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
                                             [this](NodeId node) { return endpoint_.maps(node); });
 }
 
-Stream& CollectiveService::stream(std::uint64_t id) {
-  Stream*& recent = recent_[id % recent_.size()];
-  if (recent == nullptr || recent->id() != id) recent = &streams_.try_emplace(id, id).first->second;
-  return *recent;
-}
-
 Stream& CollectiveService::stream_of(std::uint64_t id, const Group& members) {
   Stream& its_stream = stream(id);
   its_stream.join(members, *this);
@@ -184,23 +250,30 @@ Stream& CollectiveService::stream_of(std::uint64_t id, const Group& members) {
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {
-  const auto use = [this](const fabric::Message& message) {
+  Stream& its_stream = operation.stream();
+  Identity identity = operation.identity();
+  const std::uint32_t calls = operation.calls();
+  SavedMessages early = its_stream.begin(identity.sequence, operation);
+  operation.begin();
+  // It may be over, or be it by one of these.
+  if (!early.empty()) use_early(early);
+  // Who has calls of their own where this node has one for several hears of it.
+  for (std::uint32_t further = 1; further < calls; ++further) {
+    ++identity.sequence;
+    SavedMessages others = its_stream.pass(identity);
+    use_early(others);
+  }
+}
+
+void CollectiveService::use_early(SavedMessages& messages) {
+  messages.use_all([this](const fabric::Message& message) {
     try {
       on_message(message);
     } catch (const Error& error) {
       // What is bad costs its sender the connection, as it would have on arrival.
       endpoint_.lose(message.from, error);
     }
-  };
-  Stream& its_stream = operation.stream();
-  Identity identity = operation.identity();
-  const std::uint32_t end = identity.sequence + operation.calls();
-  SavedMessages early = its_stream.begin(identity.sequence, operation);
-  operation.begin();
-  // It may be over, or be it by one of these.
-  early.use_all(use);
-  // Who has calls of their own where this node has one for several hears of it.
-  while (++identity.sequence != end) its_stream.pass(identity).use_all(use);
+  });
 }
 
 std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) const {

@@ -40,6 +40,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
+  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. May keep work
+  /// in the node's context (see Context::Rest). Throws Error(out_of_resources).
+  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
+               const Named& named);
+
   // For operations and streams, under the baton.
 
   Node& node() noexcept { return node_; }
@@ -81,20 +86,27 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     std::uint32_t step;
   };
 
-  Named check_at(Rank me, const Group& group, CollectiveCall& call, const CollectiveOptions& options) const;
+  void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
+  Event repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options);
+  Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
   Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
   void note_used(const fabric::Message& message);
+  void use_early(SavedMessages& messages);
   template <class Visit>
   void for_each_under_way(Visit&& visit);
   void look(Which which, std::vector<std::string>& sentences) override;
   void cancel(const Cause& cause) override;
   bool over() override;
   void answer_late(NodeId from, const Identity& theirs);
-  Stream& stream(std::uint64_t id);
+  Stream& stream(std::uint64_t id) {
+    Stream*& recent = recent_[id % recent_.size()];
+    if (recent == nullptr || recent->id() != id) recent = &streams_.try_emplace(id, id).first->second;
+    return *recent;
+  }
   std::optional<NodeId> find_lost_member(const Group& group) const;
 
   Node& node_;

@@ -91,6 +91,10 @@ void combine_by([[maybe_unused]] InstructionSet set, void* out, const void* left
 
 template <Number T, Operator Op>
 void combine(const void* /*op*/, void* out, const void* left, const void* right, std::size_t count) noexcept {
+  if (count == 1) {  // as in many reductions: not worth the choice
+    *static_cast<T*>(out) = Op{}(*static_cast<const T*>(left), *static_cast<const T*>(right));
+    return;
+  }
   combine_by<T, Op>(best_instruction_set(), out, left, right, count);
 }
 

@@ -20,76 +20,37 @@ std::byte* aligned(std::byte* memory, std::size_t alignment) {
   return memory + (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
 }
 
-// By rank of the schedule.
-const Group& members(const Group& group, const CollectiveCall& call) {
-  return call.set != nullptr && call.set->order ? *call.set->order : group;
-}
-
 }  // namespace
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const Named& named,
-                                         Event completion) noexcept
+                                         const CollectiveOptions& options, const Named& named)
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
       stream_id_(Stream::id_of(group, options.key())),
-      group_(members(group, call)),
+      group_(members_of(group, call)),
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
-      completion_(completion),
+      completion_(service.node().events().create()),
       where_(options.where()) {}
 
 CollectiveOperation::~CollectiveOperation() {
   fabric::Segment& segment = service_.endpoint().segment();
   if (scratch_offset_ >= 0) segment.release(static_cast<std::uint64_t>(scratch_offset_));
+  if (next_completion_.exists()) service_.node().events().discard(next_completion_);
   for (const Transfer& each : transfers_) {
     if (each.staging >= 0) segment.release(static_cast<std::uint64_t>(each.staging));
   }
 }
 
-void CollectiveOperation::launch(CollectiveService& service, const Group& group, Rank me, CollectiveCall&& call,
-                                 const CollectiveOptions& options, const Named& named, Event completion) {
-  const auto make = [&] {
-    return arena::make<CollectiveOperation>(service, group, std::move(call), options, named, completion);
-  };
-  std::exception_ptr failure;  // there is no memory for it
-  auto begin_now = [&] {
-    const Group& its_members = members(group, call);
-    Stream& stream = service.stream_of(Stream::id_of(group, options.key()), its_members);
-    const Rank rank = &its_members == &group ? me : its_members.rank_of(service.node().id());
-    Preparation& prepared = stream.prepare(call, its_members, rank, named, service);
-    CollectiveOperation* operation = prepared.take_kept();
-    if (operation != nullptr) {
-      operation->renew(std::move(call), options, completion);
-    } else {
-      try {
-        operation = make();
-      } catch (...) {
-        failure = std::current_exception();
-        return;
-      }
-    }
-    const Entry entry(*operation);
-    operation->join(stream, prepared);
-  };
-  fabric::Context& context = service.endpoint().context();
-  if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
-    context.post(make());
-  } else if (failure != nullptr) {
-    context.hand_over_rest();
-    std::rethrow_exception(failure);
-  }
-}
-
-void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options, Event completion) noexcept {
+void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
   call_.input = call.input;
   call_.output = call.output;
   call_.reduction = std::move(call.reduction);
   call_.keep_alive = std::move(call.keep_alive);
   precondition_ = options.precondition();
-  completion_ = completion;
+  completion_ = std::exchange(next_completion_, no_event);
   where_ = options.where();
   stage_ = Stage::called;
   has_turn_ = true;
@@ -105,7 +66,7 @@ bool CollectiveOperation::may_serve_again() const noexcept {
 void CollectiveOperation::leave() noexcept {
   if (!parked_.empty()) parked_ = SavedMessages();
   has_served_ = true;
-  if (!preparation_->end_use(*this, may_serve_again())) arena::destroy(this);
+  if (!preparation_->end_use(*this, next_completion_.exists())) arena::destroy(this);
 }
 
 // Runs on whatever thread triggered the precondition.
@@ -336,7 +297,12 @@ void CollectiveOperation::finish() {
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   call_.keep_alive.reset();
   call_.reduction.op.reset();
-  service_.node().events().complete(completion_, failure_);
+  EventService& events = service_.node().events();
+  if (may_serve_again()) {
+    next_completion_ = events.complete_and_renew(completion_);
+  } else {
+    events.complete(completion_, failure_);
+  }
 }
 
 // Whether the peer has given a sign that it takes part.

@@ -38,15 +38,15 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
   enum class Tell : std::uint8_t { neighbours, everybody };
 
-  /// Takes its number under the baton, in the order of calls, and begins when its precondition has triggered; triggers
-  /// `completion`. `me`: this node's rank. `named`: how the caller wants it done. May keep work in the node's context
-  /// (see Context::Rest).
-  static void launch(CollectiveService& service, const Group& group, Rank me, CollectiveCall&& call,
-                     const CollectiveOptions& options, const Named& named, Event completion);
-  // Only `launch` and `Preparation` make and end them.
+  /// One that takes its number when it gets the baton (it is to be posted), and begins when its precondition has
+  /// triggered. `named`: how the caller wants it done. Throws Error(out_of_resources).
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const Named& named, Event completion) noexcept;
+                      const CollectiveOptions& options, const Named& named);
   ~CollectiveOperation();
+  /// Has it serve another call like the one that it has served. REQUIRES: it was kept (see Preparation).
+  void renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept;
+  /// Triggers when it is over.
+  Event completion() const noexcept { return completion_; }
 
   /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
@@ -65,7 +65,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   // What the service tells it. After each of these calls it may be gone.
 
-  /// Gives it its number and its plan.
+  /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
   void join(Stream& stream, Preparation& prepared);
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
@@ -123,8 +123,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
-  // For a call like the one that it has served.
-  void renew(CollectiveCall&& call, const CollectiveOptions& options, Event completion) noexcept;
   bool may_serve_again() const noexcept;
   void leave() noexcept;
 
@@ -220,6 +218,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Named named_;
   Event precondition_;
   Event completion_;
+  Event next_completion_;  // of the next call that it may serve, if it may
   std::source_location where_;
   Stream* stream_ = nullptr;
   Preparation* preparation_ = nullptr;

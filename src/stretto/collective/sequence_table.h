@@ -23,7 +23,7 @@ class SequenceTable {
   /// The entry of that number; a new one where there was none.
   Entry& find_or_add(std::uint32_t sequence) {
     if (2 * (size_ + 1) > places_.size()) grow();
-    Place& wanted = places_[sequence & mask()];
+    Place& wanted = places_[sequence & mask_];
     if (!wanted.used) {
       ++size_;
       wanted.used = true;
@@ -42,7 +42,7 @@ class SequenceTable {
     std::size_t hole = place_of(sequence);
     if (hole == nowhere) return;
     --size_;
-    for (std::size_t at = (hole + 1) & mask(); places_[at].used && distance(at) > 0; at = (at + 1) & mask()) {
+    for (std::size_t at = (hole + 1) & mask_; places_[at].used && distance(at) > 0; at = (at + 1) & mask_) {
       places_[hole].entry = std::move(places_[at].entry);
       hole = at;
     }
@@ -69,24 +69,22 @@ class SequenceTable {
 
   std::size_t place_of(std::uint32_t sequence) const noexcept {
     if (places_.empty()) return nowhere;
-    for (std::size_t at = sequence & mask(); places_[at].used; at = (at + 1) & mask()) {
+    for (std::size_t at = sequence & mask_; places_[at].used; at = (at + 1) & mask_) {
       if (places_[at].entry.sequence == sequence) return at;
     }
     return nowhere;
   }
 
-  std::size_t mask() const noexcept { return places_.size() - 1; }
-
   /// How far from the place that it wants the entry at `at` lies.
-  std::size_t distance(std::size_t at) const noexcept { return (at - places_[at].entry.sequence) & mask(); }
+  std::size_t distance(std::size_t at) const noexcept { return (at - places_[at].entry.sequence) & mask_; }
 
   /// Returns its place. REQUIRES: a place is free.
   std::size_t put(Entry entry) {
-    std::size_t place = entry.sequence & mask();
-    for (std::size_t far = 0; places_[place].used && distance(place) >= far; ++far) place = (place + 1) & mask();
+    std::size_t place = entry.sequence & mask_;
+    for (std::size_t far = 0; places_[place].used && distance(place) >= far; ++far) place = (place + 1) & mask_;
     // It takes the place of who lies nearer to where it wants; that one takes the next, and so on.
     std::size_t at = place;
-    for (; places_[at].used; at = (at + 1) & mask()) std::swap(entry, places_[at].entry);
+    for (; places_[at].used; at = (at + 1) & mask_) std::swap(entry, places_[at].entry);
     places_[at].used = true;
     places_[at].entry = std::move(entry);
     return place;
@@ -95,12 +93,14 @@ class SequenceTable {
   void grow() {
     std::vector<Place> old(places_.empty() ? 8 : 2 * places_.size());
     old.swap(places_);
+    mask_ = places_.size() - 1;
     for (Place& place : old) {
       if (place.used) put(std::move(place.entry));
     }
   }
 
   std::vector<Place> places_;  // a power of two, half empty
+  std::size_t mask_ = 0;       // their number, less one
   std::size_t size_ = 0;
 };
 

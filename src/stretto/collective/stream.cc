@@ -18,18 +18,7 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
   return digest;
 }
 
-// What all members must agree on. The plan stands for operation, group size, root and algorithm.
-std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
-  const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
-  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
-                                           (call.reduction.digest << 1U) ^ agreement));
-}
-
 }  // namespace
-
-std::uint64_t Stream::id_of(const Group& group, std::uint64_t key) noexcept {
-  return mix_64(group.hash().high ^ mix_64(group.hash().low ^ key));
-}
 
 void Stream::join(const Group& group, const CollectiveService& service) {
   if (size_ != 0) return;
@@ -40,14 +29,9 @@ void Stream::join(const Group& group, const CollectiveService& service) {
 
 Preparation& Stream::prepare(const CollectiveCall& call, const Group& members, Rank me, const Named& named,
                              CollectiveService& service) {
-  const auto known = std::find_if(preparations_.begin(), preparations_.end(),
-                                  [&](const auto& each) { return each->key.is_of(call, size_, me, named); });
-  if (known == preparations_.end()) {
-    if (preparations_.size() >= most_preparations) forget_a_preparation();
-    preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, members, service));
-  } else if (known != preparations_.begin()) {
-    std::rotate(preparations_.begin(), known, known + 1);
-  }
+  if (Preparation* const known = find_preparation(call, me, named)) return *known;
+  if (preparations_.size() >= most_preparations) forget_a_preparation();
+  preparations_.insert(preparations_.begin(), prepare_anew({call, size_, me, named}, call, members, service));
   return *preparations_.front();
 }
 
@@ -83,37 +67,22 @@ const Plan& Stream::find_or_make(const PlanKey& key) {
   return *plans_.back().plan;
 }
 
-Identity Stream::identify(std::uint32_t sequence, const CollectiveCall& call,
-                          const Preparation& prepared) const noexcept {
-  return {id_, sequence, prepared.key.is_listed ? digest_of(call, prepared.plan) : prepared.digest};
-}
-
-CollectiveOperation* Stream::find(std::uint32_t sequence) noexcept {
-  const Call* const call = open_.find(sequence);
-  return call == nullptr ? nullptr : call->operation;
+// What all members must agree on. The plan stands for operation, group size, root and algorithm.
+std::uint32_t Stream::digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
+  const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
+  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
+                                           (call.reduction.digest << 1U) ^ agreement));
 }
 
 bool Stream::has_begun(std::uint32_t sequence) const { return sequence < begun_ || begun_beyond_.contains(sequence); }
 
-void Stream::mark_begun(std::uint32_t sequence) {
+void Stream::mark_begun_beyond(std::uint32_t sequence) {
   if (sequence == begun_) {
     ++begun_;
     while (!begun_beyond_.empty() && begun_beyond_.erase(begun_) == 1) ++begun_;
   } else {
     begun_beyond_.insert(sequence);
   }
-}
-
-SavedMessages Stream::begin(std::uint32_t sequence, CollectiveOperation& operation) {
-  mark_begun(sequence);
-  Call& call = open_.find_or_add(sequence);
-  call.operation = &operation;
-  return std::move(call.early);
-}
-
-void Stream::end(const Identity& identity) {
-  open_.remove(identity.sequence);
-  past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};
 }
 
 SavedMessages Stream::pass(const Identity& identity) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/hash.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
@@ -31,7 +33,7 @@ class Stream {
 
   std::uint64_t id() const noexcept { return id_; }
   /// The same on all nodes.
-  static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept;
+  static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept { return group.hash().low ^ mix_64(key); }
 
   /// This node's first call says who takes part; peers may have spoken before.
   void join(const Group& group, const CollectiveService& service);
@@ -40,18 +42,41 @@ class Stream {
 
   /// The number of the next call, which stands for so many; the others have the next numbers.
   std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
+  /// How rank `me` did a call like this one, if it is known: then this one is as fit as that was. Null also before the
+  /// first call.
+  Preparation* find_preparation(const CollectiveCall& call, Rank me, const Named& named) noexcept {
+    for (auto each = preparations_.begin(); each != preparations_.end(); ++each) {
+      if (!(*each)->key.is_of(call, size_, me, named)) continue;
+      if (each != preparations_.begin()) std::rotate(preparations_.begin(), each, each + 1);
+      return preparations_.front().get();
+    }
+    return nullptr;
+  }
   /// How rank `me` of `members` does a call, as its caller has named it or as the process's selector chooses. Lives
   /// until the next one, or as long as it is in use. REQUIRES: a named algorithm supports the call.
   Preparation& prepare(const CollectiveCall& call, const Group& members, Rank me, const Named& named,
                        CollectiveService& service);
-  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept;
+  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept {
+    return {id_, sequence, prepared.key.is_listed ? digest_of(call, prepared.plan) : prepared.digest};
+  }
 
   /// An operation that has begun and is not over, or null.
-  CollectiveOperation* find(std::uint32_t sequence) noexcept;
+  CollectiveOperation* find(std::uint32_t sequence) noexcept {
+    const Call* const call = open_.find(sequence);
+    return call == nullptr ? nullptr : call->operation;
+  }
   bool has_begun(std::uint32_t sequence) const;
   /// Returns what has come for it.
-  SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation);
-  void end(const Identity& identity);
+  SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation) {
+    mark_begun(sequence);
+    Call& call = open_.find_or_add(sequence);
+    call.operation = &operation;
+    return std::move(call.early);
+  }
+  void end(const Identity& identity) {
+    open_.remove(identity.sequence);
+    past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};
+  }
   /// Ends a number that another one stands for. Returns what has come for it.
   SavedMessages pass(const Identity& identity);
   /// Keeps a message for an operation that has not begun.
@@ -89,11 +114,19 @@ class Stream {
   };
   static constexpr std::size_t most_preparations = 16;
 
+  static std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept;
   void forget_a_preparation();
   std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call, const Group& members,
                                             CollectiveService& service);
   const Plan& find_or_make(const PlanKey& key);
-  void mark_begun(std::uint32_t sequence);
+  void mark_begun(std::uint32_t sequence) {
+    if (sequence == begun_ && begun_beyond_.empty()) {
+      ++begun_;
+    } else {
+      mark_begun_beyond(sequence);
+    }
+  }
+  void mark_begun_beyond(std::uint32_t sequence);
 
   std::uint64_t id_;
   std::uint32_t calls_ = 0;

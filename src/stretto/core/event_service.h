@@ -37,6 +37,12 @@ class EventService final : private fabric::MessageHandler {
   /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.
   void complete(Event event, const Cause& cause = nullptr) noexcept { table_.trigger(event, cause); }
 
+  /// The same, clean, for who will have another operation, and takes its completion now. no_event: it has to create
+  /// one.
+  Event complete_and_renew(Event event) noexcept { return table_.trigger_and_renew(event); }
+  /// Takes back what was created, and nobody has heard of.
+  void discard(Event event) noexcept { table_.discard(event); }
+
   /// Triggers a user event of any node now. Throws Error(invalid_state) when it is known to have triggered, and
   /// Error(invalid_argument) for what is no user event.
   void trigger(Event event, const Cause& cause);

@@ -174,6 +174,21 @@ bool EventTable::trigger(Event event, const Cause& cause) noexcept {
   return true;
 }
 
+Event EventTable::trigger_and_renew(Event event) noexcept {
+  if (event.generation() == Event::max_generation) {
+    trigger(event);
+    return no_event;
+  }
+  std::atomic<std::uint64_t>& word = words_[event.slot()];
+  std::uint64_t old = make_word(event.generation(), 0);  // mostly nobody waits yet
+  while (!word.compare_exchange_weak(old, after(event.generation()), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+    if (state_of(old, event.generation()) != EventState::untriggered) return no_event;
+  }
+  if (Waiter* const newest = waiters_of(old)) fire_all(newest, nullptr);
+  return {self_, event.slot(), event.generation() + 1};
+}
+
 // The slot is free again before its waiters run: a chain of events keeps using the same one.
 void EventTable::finish(Event event, std::uint64_t old_word) noexcept {
   if (event.generation() == Event::max_generation) {

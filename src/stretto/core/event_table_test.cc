@@ -97,6 +97,41 @@ TEST(EventTable, APoisonedGenerationIsItsSlotsLast) {
   for (int i = 0; i < 1000; ++i) EXPECT_NE(table.create().slot(), second.slot());
 }
 
+TEST(EventTable, TriggeringAndRenewingIsBothInOneSlot) {
+  EventTable table(2);
+  const Event first = table.create();
+  std::vector<int> order;
+  const auto probe = in_arena<OrderedProbe>(order, 1);
+  EXPECT_EQ(table.subscribe(first, probe.get()), EventState::untriggered);
+  const Event second = table.trigger_and_renew(first);
+  EXPECT_EQ(order, (std::vector<int>{1}));
+  EXPECT_EQ(second, Event(2, first.slot(), first.generation() + 1));
+  EXPECT_EQ(table.query(first), EventState::triggered);
+  EXPECT_EQ(table.query(second), EventState::untriggered);
+  EXPECT_NE(table.create().slot(), second.slot());  // it is nobody else's
+
+  EXPECT_EQ(table.trigger_and_renew(first), no_event);
+  EXPECT_EQ(table.query(second), EventState::untriggered);
+  EXPECT_TRUE(table.trigger(second, a_cause(ErrorCode::poisoned)));
+  EXPECT_EQ(table.trigger_and_renew(second), no_event);
+  EXPECT_EQ(table.query(second), EventState::poisoned);
+}
+
+TEST(EventTable, WhatIsDiscardedIsCreatedAgain) {
+  EventTable table(0);
+  const Event event = table.trigger_and_renew(table.create());
+  table.discard(event);
+  EXPECT_EQ(table.create(), event);
+}
+
+TEST(EventTable, ASlotsLastGenerationIsNotRenewed) {
+  EventTable table(0);
+  table.set_first_generation(Event::max_generation);
+  const Event last = table.create();
+  EXPECT_EQ(table.trigger_and_renew(last), no_event);
+  EXPECT_EQ(table.query(last), EventState::triggered);
+}
+
 TEST(EventTable, AUsedUpSlotRetires) {
   EventTable table(0);
   table.set_first_generation(Event::max_generation - 1);

@@ -46,18 +46,18 @@ bool FabricWatch::serve(fabric::Context::Rest rest) {
 
 bool FabricWatch::poll() {
   if (endpoints_.empty()) return false;
+  note_poll();
+  return serve(fabric::Context::Rest::kept);
+}
+
+void FabricWatch::note_poll() {
   // A lost count does no harm: what counts is that it changes.
   polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // Nobody needs to ring while this worker looks.
   if (watcher_.load(std::memory_order_relaxed) == service) disarm(service);
-  return serve(fabric::Context::Rest::kept);
 }
 
 bool FabricWatch::poll_for_service() { return serve(fabric::Context::Rest::handed_over); }
-
-void FabricWatch::leave() noexcept {
-  for (fabric::Endpoint* const endpoint : endpoints_) endpoint->context().hand_over_rest();
-}
 
 bool FabricWatch::engaged() const noexcept {
   return std::any_of(endpoints_.begin(), endpoints_.end(),

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -33,10 +34,19 @@ class FabricWatch {
 
   // Of workers.
 
-  /// Makes progress; returns whether anything happened. Who calls it comes again, or calls `leave`.
+  /// Makes progress; returns whether anything happened. May keep a rest (see Context::Rest).
   bool poll();
-  /// Hands over what `poll` has kept.
-  void leave() noexcept;
+  /// The same again and again, for a moment, until `enough()` (which does not throw): sees what arrives sooner than one
+  /// `poll` after the other. Returns how often; at least once.
+  template <class Enough>
+  unsigned poll_until(Enough&& enough) {
+    if (endpoints_.size() != 1) {
+      poll();
+      return 1;
+    }
+    note_poll();
+    return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
+  }
   /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now.
   bool arm(int watcher);
 
@@ -66,6 +76,10 @@ class FabricWatch {
   static constexpr int nobody = -1;
   static constexpr int changes = -2;
 
+  // Less than a microsecond, as long as nothing comes.
+  static constexpr unsigned turns_of_a_moment = 32;
+
+  void note_poll();
   bool serve(fabric::Context::Rest rest);
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;

@@ -202,7 +202,8 @@ ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores) {
   const unsigned nodes_here = nodes_of_this_host();
   // A launcher may have bound each process to cores of its own.
   const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  if (workers > cores || nodes_here * workers > cores_of_host) return engine;
+  const auto nodes_of_a_process = static_cast<unsigned>(fabric->endpoints().size());
+  if (workers > cores || nodes_here / nodes_of_a_process * workers > cores_of_host) return engine;
   if (nodes_here == fabric->size()) {
     // Spinning pays only where nobody else wants the core.
     engine.spins = spins_with_own_core;

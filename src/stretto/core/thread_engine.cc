@@ -21,7 +21,9 @@ namespace stretto {
 namespace {
 
 // The longest that a call may take because its operation makes progress meanwhile.
-constexpr double longest_attendance_seconds = 100e-6;
+constexpr double longest_attendance_seconds = 200e-6;
+// Who has been heard of is at it, too, and goes on unless the kernel takes its core for a moment.
+constexpr double patience_factor_once_heard = 2;
 // A worker that searches takes from another one's queue what lies there so long while nothing is taken from it, or as
 // soon as more than so many lie there. Short tasks are done faster where they became ready: moving one to another core
 // costs as much as running it.
@@ -184,7 +186,7 @@ Processor* ThreadEngine::next(Worker& worker) {
     if (found == nullptr && stopping_.load()) return nullptr;
     if (found == nullptr && !search(seat, found)) sleep(seat);
     if (found == nullptr) continue;
-    watch_.leave();
+    fabric::Context::hand_over_rest();
     return found;
   }
 }
@@ -234,16 +236,14 @@ bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
 // of a peer is what comes next. Others may be asleep meanwhile and are woken as ever: this worker does not count as
 // searching.
 bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
-  EventState state = table.query(event);
-  if (!watch_.needed()) return state == EventState::triggered;
+  if (!watch_.needed()) return table.query(event) == EventState::triggered;
   const Seat& seat = seat_of(*Worker::current());
-  const auto is_idle = [&] { return !held.has_work() && !has_tasks_for(seat) && !stopping_.load(); };
-  for (unsigned i = 0; i < options_.spins && state == EventState::untriggered && is_idle(); ++i) {
-    watch_.poll();
-    state = table.query(event);
-  }
-  watch_.leave();
-  return state == EventState::triggered;
+  auto is_over = [&] {
+    return table.query(event) != EventState::untriggered || held.has_work() || has_tasks_for(seat) || stopping_.load();
+  };
+  for (unsigned i = 0; i < options_.spins && !is_over();) i += watch_.poll_until(is_over);
+  fabric::Context::hand_over_rest();
+  return table.query(event) == EventState::triggered;
 }
 
 // Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
@@ -252,19 +252,21 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
 void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
   const Worker* const worker = Worker::current();
   const bool is_worker = worker != nullptr && &worker->engine() == this;
-  if (is_worker && options_.spins > 0 && watch_.needed() && !seat_of(*worker).service) {
+  if (is_worker && options_.spins > 0 && !seat_of(*worker).service) {
     const Seat& seat = seat_of(*worker);
     const double began = now();
     double happened = began;
     double time = began;
     while (time - happened < patience && time - began < longest_attendance_seconds && !has_tasks_for(seat) &&
            table.query(event) == EventState::untriggered) {
-      const bool progress = watch_.poll();
+      const bool progress = watch_.needed() ? watch_.poll() : context.serve(fabric::Context::Rest::kept);
       time = now();
-      if (progress) happened = time;
+      if (!progress) continue;
+      if (happened == began) patience *= patience_factor_once_heard;
+      happened = time;
     }
   }
-  context.hand_over_rest();
+  fabric::Context::hand_over_rest();
 }
 
 // A hint.

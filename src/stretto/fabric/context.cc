@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -40,10 +41,27 @@ class ServeList {
   /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
   bool poll(Context& context, Context::Rest rest) noexcept {
     active_ = true;
-    const bool polled = context.poll_ != nullptr && context.poll_(context.poll_argument_);
+    bool happened = context.has_work() || !kept_.empty();
+    if (!kept_.empty()) take_up_kept(context);
+    happened |= context.poll_ != nullptr && context.poll_(context.poll_argument_);
     drain_and_unlock(context, rest);
-    serve_waiting();
-    return polled;
+    serve_waiting(rest);
+    return happened;
+  }
+
+  /// Polls until there is something to drain or to do elsewhere, or it is enough; returns how often. REQUIRES: as poll.
+  unsigned poll_until(Context& context, unsigned turns, bool (*enough)(void*), void* argument) noexcept {
+    active_ = true;
+    unsigned turn = 0;
+    if (!kept_.empty()) take_up_kept(context);
+    while (turn < turns) {
+      ++turn;
+      if (context.poll_ != nullptr) context.poll_(context.poll_argument_);
+      if (context.has_work() || !waiting_.empty() || enough(argument)) break;
+    }
+    drain_and_unlock(context, Context::Rest::kept);
+    serve_waiting(Context::Rest::kept);
+    return turn;
   }
 
   /// Runs the function unless others came first; returns whether it did. REQUIRES: this thread has just taken the
@@ -53,7 +71,7 @@ class ServeList {
     const bool is_first = !context.has_work();
     if (is_first) function(argument);
     drain_and_unlock(context, rest);
-    serve_waiting();
+    serve_waiting(rest);
     return is_first;
   }
 
@@ -71,36 +89,53 @@ class ServeList {
     serve_waiting();
   }
 
+  bool keeps() const noexcept { return !kept_.empty(); }
+
+  void hand_over_kept() noexcept {
+    for (Context* const context : kept_) context->overflow_->hand_over(*context);
+    kept_.clear();
+  }
+
  private:
+  // What was kept is served again, `context` by who calls.
+  void take_up_kept(const Context& context) {
+    std::copy_if(kept_.begin(), kept_.end(), std::back_inserter(waiting_),
+                 [&context](const Context* kept) { return kept != &context; });
+    kept_.clear();
+  }
+
   // REQUIRES: this thread holds the baton. Afterwards nobody is left with work and no server: who finds the baton taken
   // leaves it to its holder, who therefore looks again after letting go.
   void drain_and_unlock(Context& context, Context::Rest rest = Context::Rest::handed_over) noexcept {
     for (;;) {
       const bool finished = context.drain(context.overflow_ == nullptr ? std::numeric_limits<std::uint32_t>::max()
                                                                        : Context::budget_of_passing_thread);
-      const bool keeps = !finished && rest == Context::Rest::kept;
-      context.kept_.store(keeps, std::memory_order_relaxed);
       context.unlock();
       if (!finished) {
         // It may be on the list again, but this thread has done its part.
         std::replace(waiting_.begin(), waiting_.end(), &context, static_cast<Context*>(nullptr));
-        if (!keeps) context.overflow_->hand_over(context);
+        if (rest == Context::Rest::kept) {
+          kept_.push_back(&context);
+        } else {
+          context.overflow_->hand_over(context);
+        }
         return;
       }
       if (!context.has_work() || !context.try_lock()) return;
     }
   }
 
-  void serve_waiting() noexcept {
+  void serve_waiting(Context::Rest rest = Context::Rest::handed_over) noexcept {
     // Index, not iterator: serving adds to the list.
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      if (waiting_[i] != nullptr && waiting_[i]->try_lock()) drain_and_unlock(*waiting_[i]);
+      if (waiting_[i] != nullptr && waiting_[i]->try_lock()) drain_and_unlock(*waiting_[i], rest);
     }
     waiting_.clear();
     active_ = false;
   }
 
   std::vector<Context*> waiting_;
+  std::vector<Context*> kept_;  // by those who serve again
   bool active_ = false;
 };
 
@@ -109,6 +144,10 @@ thread_local ServeList serve_list;
 }
 
 bool Context::serving() noexcept { return serve_list.active(); }
+bool Context::keeps() noexcept { return serve_list.keeps(); }
+void Context::hand_over_rest() noexcept {
+  if (serve_list.keeps()) serve_list.hand_over_kept();
+}
 
 void Context::post(Item* item) noexcept {
   if (!serve_list.active() && !has_work() && try_lock()) {
@@ -139,8 +178,12 @@ bool Context::try_run(void (*function)(void*), void* argument, Rest rest) noexce
 
 bool Context::serve(Rest rest) noexcept {
   if (serve_list.active() || !try_lock()) return false;
-  const bool had_work = has_work();
-  return serve_list.poll(*this, rest) || had_work;
+  return serve_list.poll(*this, rest);
+}
+
+unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept {
+  if (serve_list.active() || !try_lock()) return 0;
+  return serve_list.poll_until(*this, turns, enough, argument);
 }
 
 void Context::enter(void (*function)(void*), void* argument) {

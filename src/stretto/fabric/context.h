@@ -39,8 +39,9 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// What becomes of work that outgrows a passing thread's budget: another thread gets it (Overflow), or the one that
-  /// serves comes again for it, so that no other one need be woken.
+  /// What becomes of work that outgrows a passing thread's budget, here and in the contexts that it serves after this
+  /// one: another thread gets it (Overflow), or the one that serves comes again for it, so that no other one need be
+  /// woken.
   enum class Rest : std::uint8_t { handed_over, kept };
 
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
@@ -55,15 +56,22 @@ class Context {
   }
   bool try_run(void (*function)(void*), void* argument, Rest rest) noexcept;
 
-  /// Drains what is there if the baton is free. Any thread. Returns whether any item ran. Who keeps the rest serves
-  /// again, or calls `hand_over_rest`.
+  /// Drains what is there if the baton is free, and what this thread has kept elsewhere. Any thread. Returns whether
+  /// any item ran. Who keeps the rest serves again, or calls `hand_over_rest`.
   bool serve(Rest rest = Rest::handed_over) noexcept;
-  /// Whether the last one that served has kept something. A hint. Any thread.
-  bool kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
-  /// For a thread that may have kept something and does not serve again for now. Any thread.
-  void hand_over_rest() noexcept {
-    if (kept()) overflow_->hand_over(*this);
+  /// Serves again and again, without letting go of the baton in between, until `enough()` (which does not throw), there
+  /// is something to do elsewhere or `turns` are over, and keeps the rest: for who polls, and is to see what arrives as
+  /// soon as it can. Others enter after so many turns only. Returns how many there were; zero: the baton is not free.
+  template <class Enough>
+  unsigned serve_until(unsigned turns, Enough&& enough) noexcept {
+    return serve_until(
+        turns, [](void* f) -> bool { return (*static_cast<std::remove_reference_t<Enough>*>(f))(); }, &enough);
   }
+  unsigned serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept;
+  /// Whether this thread has kept something.
+  static bool keeps() noexcept;
+  /// For a thread that may have kept something and does not serve again for now.
+  static void hand_over_rest() noexcept;
 
   /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be.
   /// REQUIRES: the calling thread serves no context.
@@ -126,7 +134,6 @@ class Context {
   alignas(64) std::atomic<bool> locked_{false};
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
-  std::atomic<bool> kept_{false};         // that, or more, by who served last
   std::atomic<int> engagements_{0};
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;

@@ -145,6 +145,32 @@ TEST(Context, APollIsAskedUnderTheBaton) {
   EXPECT_EQ(source.log, (std::vector<int>{3, 2, 1}));
 }
 
+TEST(Context, ServesUntilItIsEnoughOrTheTurnsAreOver) {
+  Context context(nullptr);
+  int polls = 0;
+  context.set_poll(
+      [](void* argument) {
+        ++*static_cast<int*>(argument);
+        return false;
+      },
+      &polls);
+  EXPECT_EQ(context.serve_until(10, [] { return false; }), 10U);
+  EXPECT_EQ(polls, 10);
+  EXPECT_EQ(context.serve_until(10, [&] { return polls == 13; }), 3U);
+  // What is queued is done, and ends it.
+  std::vector<int> log;
+  bool posted = false;
+  EXPECT_EQ(context.serve_until(10,
+                                [&] {
+                                  if (!std::exchange(posted, true)) context.post(new Note(log, 7));
+                                  return false;
+                                }),
+            2U);
+  EXPECT_EQ(log, (std::vector<int>{7}));
+  // Not while somebody serves.
+  context.enter([&] { EXPECT_EQ(context.serve_until(10, [] { return false; }), 0U); });
+}
+
 // A message that goes round many contexts: each hop is posted from inside of the one before.
 struct Hop : Item {
   Hop(std::vector<std::unique_ptr<Context>>& its_ring, int hops) noexcept
@@ -203,9 +229,9 @@ TEST(Context, WhoKeepsTheRestServesAgainOrHandsItOver) {
     for (int i = 0; i < 2000; ++i) context.post(new Note(log, i));
   };
   EXPECT_TRUE(context.try_run(post_many, Context::Rest::kept));
-  EXPECT_TRUE(context.kept());
+  EXPECT_TRUE(Context::keeps());
   int rounds = 0;
-  while (context.kept()) {
+  while (Context::keeps()) {
     const std::size_t done = log.size();
     EXPECT_TRUE(context.serve(Context::Rest::kept));
     EXPECT_GT(log.size(), done);
@@ -213,17 +239,50 @@ TEST(Context, WhoKeepsTheRestServesAgainOrHandsItOver) {
   }
   EXPECT_GT(rounds, 1);
   EXPECT_EQ(log.size(), 2000U);
-  context.hand_over_rest();
+  Context::hand_over_rest();
   EXPECT_EQ(overflow.count, 0);
 
   EXPECT_TRUE(context.try_run(post_many, Context::Rest::kept));
-  context.hand_over_rest();
+  Context::hand_over_rest();
   EXPECT_EQ(overflow.count, 1);
   // Who got it keeps nothing for others.
   while (context.serve()) {
   }
-  EXPECT_FALSE(context.kept());
+  EXPECT_FALSE(Context::keeps());
   EXPECT_EQ(log.size(), 4000U);
+}
+
+// What it keeps of others it does as it comes again for its own.
+TEST(Context, WhoKeepsTheRestKeepsThatOfOthersToo) {
+  struct Counter : Overflow {
+    void hand_over(Context&) noexcept override { ++count; }
+    int count = 0;
+  } overflow;
+  Context mine(&overflow);
+  Context other(&overflow);
+  std::vector<int> log;
+  const auto post_many = [&] {
+    mine.post(new Note(log, -1));
+    for (int i = 0; i < 2000; ++i) other.post(new Note(log, i));
+  };
+  EXPECT_TRUE(mine.try_run([&] { post_many(); }, Context::Rest::kept));
+  ASSERT_LT(log.size(), 2001U);
+  int rounds = 0;
+  while (Context::keeps()) {
+    EXPECT_TRUE(mine.serve(Context::Rest::kept));
+    ++rounds;
+  }
+  EXPECT_GT(rounds, 1);
+  EXPECT_EQ(log.size(), 2001U);
+  EXPECT_EQ(overflow.count, 0);
+
+  EXPECT_TRUE(mine.try_run([&] { post_many(); }, Context::Rest::kept));
+  Context::hand_over_rest();
+  EXPECT_EQ(overflow.count, 1);
+  EXPECT_FALSE(Context::keeps());
+  while (other.serve()) {
+  }
+  EXPECT_EQ(log.size(), 4002U);
 }
 
 TEST(Context, ExpensiveItemsUseUpTheBudgetSooner) {

@@ -38,18 +38,9 @@ void Endpoint::note_left(NodeId peer) {
   for (EndpointObserver* const observer : observers_) observer->on_peer_left(peer);
 }
 
-void Endpoint::deliver(const Message& message) {
-  if (lost_[message.from]) return;
-  const auto index = static_cast<std::size_t>(message.type);
-  try {
-    if (index >= message_types || handlers_[index] == nullptr) {
-      throw Error(ErrorCode::bad_input,
-                  "message of unknown type " + std::to_string(index) + " from node " + std::to_string(message.from));
-    }
-    handlers_[index]->on_message(message);
-  } catch (const Error& error) {
-    lose(message.from, error);
-  }
+void Endpoint::refuse_type(const Message& message) {
+  throw Error(ErrorCode::bad_input, "message of unknown type " + std::to_string(static_cast<unsigned>(message.type)) +
+                                        " from node " + std::to_string(message.from));
 }
 
 void Endpoint::notify(NodeId from, Notification notification) {

@@ -114,7 +114,16 @@ class Endpoint {
 
  protected:
   /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
-  void deliver(const Message& message);
+  void deliver(const Message& message) {
+    if (lost_[message.from]) return;
+    const auto index = static_cast<std::size_t>(message.type);
+    try {
+      if (index >= message_types || handlers_[index] == nullptr) refuse_type(message);
+      handlers_[index]->on_message(message);
+    } catch (const Error& error) {
+      lose(message.from, error);
+    }
+  }
   void notify(NodeId from, Notification notification);
   void note_left(NodeId peer);
   /// Throws Error(invalid_argument) for what no fabric accepts.
@@ -130,6 +139,7 @@ class Endpoint {
   virtual void disconnect(NodeId /*peer*/) {}
 
  private:
+  [[noreturn]] static void refuse_type(const Message& message);
   [[noreturn]] void refuse_peer(NodeId peer) const;
   [[noreturn]] static void refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes);
 

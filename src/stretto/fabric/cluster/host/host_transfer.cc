@@ -67,21 +67,12 @@ std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t b
   return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, bytes);
 }
 
-// The edge is made on first use: our ring gets its memory, and the peer is told to read it.
-Outbox& HostTransport::outbox_of(HostPeer& peer) {
-  if (!peer.edge_made) {
-    RingLine* const lines = control_->make_ring(peer.place);
-    peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));
-    peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
-    peer.edge_made = true;
-  }
-  return *peer.outbox;
-}
-
-void HostTransport::note_waiting(HostPeer& peer) {
-  if (peer.waiting || peer.outbox->empty()) return;
-  peer.waiting = true;
-  waiting_.push_back(&peer);
+// On first use: our ring gets its memory, and the peer is told to read it.
+void HostTransport::make_edge(HostPeer& peer) {
+  RingLine* const lines = control_->make_ring(peer.place);
+  peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));
+  peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
+  peer.edge_made = true;
 }
 
 bool HostTransport::progress() {

@@ -68,8 +68,16 @@ class HostTransport final : public Transport {
 
   // Moving data (host_transfer.cc).
   HostPeer& peer_of(NodeId node) { return peers_[place_of_[node]]; }
-  Outbox& outbox_of(HostPeer& peer);
-  void note_waiting(HostPeer& peer);
+  Outbox& outbox_of(HostPeer& peer) {
+    if (!peer.edge_made) make_edge(peer);
+    return *peer.outbox;
+  }
+  void make_edge(HostPeer& peer);
+  void note_waiting(HostPeer& peer) {
+    if (peer.outbox->empty() || peer.waiting) return;
+    peer.waiting = true;
+    waiting_.push_back(&peer);
+  }
   bool time_to_look();
   bool notice_senders();
   bool senders_unnoticed() const noexcept;

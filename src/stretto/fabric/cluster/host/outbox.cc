@@ -15,14 +15,7 @@ std::uint32_t lines_of(std::size_t header_bytes, std::size_t payload_bytes) noex
 
 }  // namespace
 
-bool Outbox::write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
-  if (!writer_.try_write(kind, header, payload)) return false;
-  peer_.ring_if_armed();
-  return true;
-}
-
-void Outbox::send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
-  if (queue_.empty() && write(kind, header, payload)) return;
+void Outbox::enqueue(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
   Message message{kind, header.size(), {}};
   message.bytes.reserve(header.size() + payload.size());
   message.bytes.insert(message.bytes.end(), header.begin(), header.end());

@@ -27,7 +27,9 @@ class Outbox {
   /// Where the edge begins: called once, before anything else.
   void open(RingWriter writer) { writer_ = std::move(writer); }
 
-  void send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
+  void send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+    if (!queue_.empty() || !write(kind, header, payload)) enqueue(kind, header, payload);
+  }
   void put(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
   /// Copies from the peer's segment if that is possible; returns false when the bytes must be asked for.
   bool get(Offset source, ByteSpan destination, Completion* completion);
@@ -72,7 +74,12 @@ class Outbox {
   // How far a step brought a job.
   enum class Step : std::uint8_t { blocked, moved, finished };
 
-  bool write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
+  bool write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+    if (!writer_.try_write(kind, header, payload)) return false;
+    peer_.ring_if_armed();
+    return true;
+  }
+  void enqueue(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
   void start(Job job);
   Step step(Message& message);
   Step step(Put& put);

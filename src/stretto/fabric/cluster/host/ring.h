@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -34,13 +35,40 @@ class RingWriter {
 
   /// Writes one message, whole, or returns false when there is no room for it yet.
   /// REQUIRES: the sizes are within the limits of message.h.
-  bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    const LineHead head{kind, static_cast<std::uint16_t>(header.size()), static_cast<std::uint16_t>(payload.size())};
+    const std::uint32_t count = head.lines();
+    if (!has_room(count)) return false;
+    RingLine& first = lines_[written_ & mask_];
+    if (count == 1) {
+      copy_bytes(first.bytes, header);
+      copy_bytes(first.bytes + header.size(), payload);
+    } else {
+      write_long(head, header, payload);
+    }
+    const std::uint64_t next = written_ + count;
+    if (was_overwritten(next)) {
+      lines_[next & mask_].word.store(0, std::memory_order_relaxed);
+      mark(next, next + 1, false);
+    }
+    first.word.store(encode_word(head, written_), std::memory_order_release);
+    written_ = next;
+    return true;
+  }
 
   /// Whether a message of `lines` lines would be written now.
-  bool has_room(std::uint32_t lines) noexcept;
+  bool has_room(std::uint32_t lines) noexcept {
+    if (written_ + lines <= limit_) return true;
+    // A reader's word: it may be anything, but it can't make us write outside of the ring.
+    limit_ = consumed_->lines.load(std::memory_order_acquire) + mask_ + 1;
+    return written_ + lines <= limit_;
+  }
 
  private:
-  bool was_overwritten(std::uint64_t position) const noexcept;
+  bool was_overwritten(std::uint64_t position) const noexcept {
+    const std::uint64_t line = position & mask_;
+    return (overwritten_[line / 64] >> (line % 64) & 1U) != 0;
+  }
   void mark(std::uint64_t first, std::uint64_t end, bool overwritten) noexcept;
   void copy_tail(std::uint64_t position, ConstByteSpan bytes) noexcept;
   void write_long(const LineHead& head, ConstByteSpan header, ConstByteSpan payload) noexcept;
@@ -70,12 +98,27 @@ class RingReader {
 
   /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
   /// REQUIRES: buffer holds max_message_bytes bytes.
-  DecodedLine take(std::byte* buffer) noexcept;
+  DecodedLine take(std::byte* buffer) noexcept {
+    const RingLine& first = lines_[position_ & mask_];
+    const DecodedLine line = decode_word(first.word.load(std::memory_order_acquire), position_);
+    if (line.state != LineState::message) return line;
+    std::memcpy(buffer, first.bytes, RingLine::inline_bytes);  // a fixed size is cheaper than an exact one
+    if (line.head.bytes() > RingLine::inline_bytes) copy_rest(buffer, line.head.bytes());
+    position_ += line.head.lines();
+    return line;
+  }
 
   /// Gives lines back in batches; returns whether it did, so that a waiting writer may have to be woken.
-  bool give_back() noexcept;
+  bool give_back() noexcept {
+    if (position_ - given_back_ < credit_batch(static_cast<std::uint32_t>(mask_ + 1))) return false;
+    given_back_ = position_;
+    consumed_->lines.store(position_, std::memory_order_release);
+    return true;
+  }
 
  private:
+  void copy_rest(std::byte* buffer, std::size_t bytes) const noexcept;
+
   const RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t position_ = 0;

@@ -26,18 +26,13 @@ constexpr DecodedLine bad(std::string_view fault) noexcept { return {LineState::
 
 }  // namespace
 
-DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept {
-  if (!holds_sequence(word, position)) return {};
-  const LineHead head{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
-                      static_cast<std::uint16_t>(word >> 48U)};
+DecodedLine detail::judge_unusual(const LineHead& head) noexcept {
   if (head.kind == 0 || head.kind >= end_of_kinds) return bad("its kind is unknown");
   if (head.header_bytes > max_header_bytes) return bad("its header is too long");
   if (head.bytes() > max_message_bytes) return bad("it is too long");
-  if (head.kind >= first_own_kind) {
-    const Sizes sizes = sizes_of(static_cast<OwnKind>(head.kind));
-    if (head.header_bytes != sizes.header) return bad("its header has the wrong length");
-    if (head.payload_bytes != 0 && !sizes.payload) return bad("it has a payload where none belongs");
-  }
+  const Sizes sizes = sizes_of(static_cast<OwnKind>(head.kind));
+  if (head.header_bytes != sizes.header) return bad("its header has the wrong length");
+  if (head.payload_bytes != 0 && !sizes.payload) return bad("it has a payload where none belongs");
   return {LineState::message, head, {}};
 }
 

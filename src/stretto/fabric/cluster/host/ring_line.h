@@ -75,9 +75,24 @@ struct DecodedLine {
   std::string_view fault;  ///< why the line is bad
 };
 
+namespace detail {
+
+/// What is no message of the layers above, or none at all.
+DecodedLine judge_unusual(const LineHead& head) noexcept;
+
+}  // namespace detail
+
 /// Judges a word that was read, once, from memory that a peer writes: a pure function of any two numbers. What it calls
 /// a message obeys every limit that the reader's copying relies on.
-DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept;
+inline DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept {
+  if (!holds_sequence(word, position)) return {};
+  const LineHead head{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
+                      static_cast<std::uint16_t>(word >> 48U)};
+  const bool is_message_of_above = head.kind != 0 && head.kind < first_own_kind &&
+                                   head.header_bytes <= max_header_bytes && head.bytes() <= max_message_bytes;
+  if (!is_message_of_above) return detail::judge_unusual(head);
+  return {LineState::message, head, {}};
+}
 
 // The headers of the transport's own kinds. Every field is a peer's word.
 struct PutPieceHeader {
