@@ -16,8 +16,6 @@ namespace stretto {
 
 namespace {
 
-constexpr std::string_view part_name = "collective";
-
 // The nodes of a process have one selector. It lasts as long as they do.
 [[maybe_unused]] const bool registered = register_extension([known = std::weak_ptr<Selector>()](Node& node) mutable {
   std::shared_ptr<Selector> selector = known.lock();
@@ -25,7 +23,7 @@ constexpr std::string_view part_name = "collective";
     selector = std::make_shared<Selector>(node.surroundings());
     known = selector;
   }
-  node.attach(part_name, std::make_shared<CollectiveService>(node, std::move(selector)));
+  node.attach(CollectiveService::part_name, std::make_shared<CollectiveService>(node, std::move(selector)));
 });
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
@@ -113,8 +111,6 @@ CollectiveService::~CollectiveService() {
     for (const std::uint32_t sequence : stream.under_way()) arena::destroy(stream.find(sequence));
   }
 }
-
-CollectiveService& CollectiveService::of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
   note_reproducible(call, options);
@@ -253,7 +249,8 @@ void CollectiveService::begin(CollectiveOperation& operation) {
   Stream& its_stream = operation.stream();
   Identity identity = operation.identity();
   const std::uint32_t calls = operation.calls();
-  SavedMessages early = its_stream.begin(identity.sequence, operation);
+  SavedMessages early;
+  if (its_stream.begin(identity.sequence, operation)) early = its_stream.take_early(identity.sequence);
   operation.begin();
   // It may be over, or be it by one of these.
   if (!early.empty()) use_early(early);

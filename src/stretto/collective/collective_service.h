@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -32,7 +33,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   CollectiveService(Node& node, std::shared_ptr<Selector> selector);
   ~CollectiveService() override;
 
-  static CollectiveService& of(Node& node);
+  /// What it is called among a node's parts.
+  static constexpr std::string_view part_name = "collective";
+  static CollectiveService& of(Node& node) { return *static_cast<CollectiveService*>(node.part(part_name)); }
 
   /// Throws what `start` throws for misuse, and starts nothing. Whether this node is a member is not looked at. Notes
   /// in the call whether it is to be reproducible. Returns the algorithm that the options name, if they do.

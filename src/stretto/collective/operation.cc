@@ -47,8 +47,13 @@ CollectiveOperation::~CollectiveOperation() {
 void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
   call_.input = call.input;
   call_.output = call.output;
-  call_.reduction = std::move(call.reduction);
-  call_.keep_alive = std::move(call.keep_alive);
+  // Finishing has let go of what the one before owned.
+  Reduction& reduction = call.reduction;
+  call_.reduction.combine = reduction.combine;
+  call_.reduction.spawn = reduction.spawn;
+  call_.reduction.as_task = reduction.as_task;
+  if (reduction.op != nullptr) call_.reduction.op = std::move(reduction.op);
+  if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
   precondition_ = options.precondition();
   completion_ = std::exchange(next_completion_, no_event);
   where_ = options.where();
@@ -133,9 +138,8 @@ void CollectiveOperation::begin() {
   const Entry entry(*this);
   stage_ = Stage::begun;
   begun_at_look_ = service_.looks();
-  const Cause failed_before = failure_ != nullptr ? std::exchange(failure_, nullptr) : service_.cancelled();
-  if (failed_before != nullptr) {
-    fail(failed_before, Tell::everybody);
+  if (failure_ != nullptr || service_.cancelled() != nullptr) {
+    fail(failure_ != nullptr ? std::exchange(failure_, nullptr) : service_.cancelled(), Tell::everybody);
     return;
   }
   if (const std::optional<NodeId> lost = service_.lost_member(group())) {
@@ -295,8 +299,8 @@ void CollectiveOperation::finish() {
   if (engaged_) service_.endpoint().context().disengage();
   stream_->end(identity_);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
-  call_.keep_alive.reset();
-  call_.reduction.op.reset();
+  if (call_.keep_alive != nullptr) call_.keep_alive.reset();
+  if (call_.reduction.op != nullptr) call_.reduction.op.reset();
   EventService& events = service_.node().events();
   if (may_serve_again()) {
     next_completion_ = events.complete_and_renew(completion_);

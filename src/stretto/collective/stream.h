@@ -66,13 +66,15 @@ class Stream {
     return call == nullptr ? nullptr : call->operation;
   }
   bool has_begun(std::uint32_t sequence) const;
-  /// Returns what has come for it.
-  SavedMessages begin(std::uint32_t sequence, CollectiveOperation& operation) {
+  /// Returns whether something has come for it.
+  bool begin(std::uint32_t sequence, CollectiveOperation& operation) {
     mark_begun(sequence);
     Call& call = open_.find_or_add(sequence);
     call.operation = &operation;
-    return std::move(call.early);
+    return !call.early.empty();
   }
+  /// REQUIRES: something has come for it.
+  SavedMessages take_early(std::uint32_t sequence) { return std::move(open_.find(sequence)->early); }
   void end(const Identity& identity) {
     open_.remove(identity.sequence);
     past_[identity.sequence % past_.size()] = {identity.sequence, identity.digest};

@@ -95,14 +95,6 @@ Node::~Node() {
   while (!parts_.empty()) parts_.pop_back();
 }
 
-void* Node::part(std::string_view name) const noexcept {
-  for (const auto& [its_name, its_part] : parts_) {
-    // Who asks mostly has the very text that the part was attached with.
-    if (its_name.data() == name.data() || its_name == name) return its_part.get();
-  }
-  return nullptr;
-}
-
 Processor& Node::processor(int index) {
   if (index >= static_cast<int>(processors_.size())) {
     throw Error(ErrorCode::invalid_argument, "processor " + std::to_string(index) + " does not exist; node " +

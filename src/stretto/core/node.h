@@ -111,7 +111,13 @@ class Node final : private fabric::EndpointObserver {
   /// Attaches the part of a layer above, to be destroyed with the node, before core's own parts. See extension.h.
   void attach(std::string_view name, std::shared_ptr<void> part) { parts_.emplace_back(name, std::move(part)); }
   /// The part of that name, or null.
-  void* part(std::string_view name) const noexcept;
+  void* part(std::string_view name) const noexcept {
+    for (const auto& [its_name, its_part] : parts_) {
+      // Who asks mostly has the very text that the part was attached with.
+      if (its_name.data() == name.data() || its_name == name) return its_part.get();
+    }
+    return nullptr;
+  }
   /// Makes a part's operations known, which outlive the node's traffic. Before the node is used.
   void add_operations(Operations& part) { operations_.push_back(&part); }
   std::span<Operations* const> operations() const noexcept { return operations_; }
