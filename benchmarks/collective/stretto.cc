@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "collective/stretto_measurements.h"
-#include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
 #include "stretto/program/command_line.h"
 
@@ -58,16 +57,15 @@ unsigned nodes_beside(const stretto::fabric::Fabric& fabric, stretto::NodeId nod
 }
 
 int measure(const Options& options) {
-  const stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
+  stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
+  runtime_options.bind |= options.pin;
   stretto::Runtime runtime(runtime_options);
   const stretto::NodeId first = runtime.nodes().front()->id();
   const collective_bench::Setting setting{.fabric = runtime_options.fabric,
                                           .memory = options.memory == "user" ? Memory::user : Memory::segment,
                                           .nodes_on_host = nodes_beside(runtime.fabric(), first),
                                           .algorithm = options.algorithm};
-  const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
-  runtime.run([&options, &setting, first, pin](Node& node) -> Task<> {
-    if (pin) stretto::bind_process_to_core(node.id());
+  runtime.run([&options, &setting, first](Node& node) -> Task<> {
     Measurements measurements(node, setting, node.id() == first);
     if (options.measure == "latency") {
       co_await measure_latencies(measurements, options);
@@ -108,7 +106,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"segment", "user"}))
       ->capture_default_str();
   app.add_option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
-  app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
+  app.add_flag("--pin", options.pin, "Keep each worker on a core of its own, where there are enough");
 }
 
 }  // namespace

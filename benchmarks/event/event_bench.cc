@@ -17,7 +17,6 @@
 #include <thread>
 #include <vector>
 
-#include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
 
 namespace {
@@ -51,16 +50,16 @@ RuntimeOptions options_for(const std::string& fabric) {
   RuntimeOptions options;
   options.fabric = fabric;
   options.workers = 1;
+  options.bind = true;
   return options;
 }
 
 // Runs `measure` (which returns one figure) in node 0's main, several times; prints the median.
 void in_main(const std::string& fabric, const std::string& name, const std::string& parameters, const std::string& unit,
-             const std::function<Task<double>(Runtime&, Node&)>& measure, bool pin_to_own_core = false) {
+             const std::function<Task<double>(Runtime&, Node&)>& measure) {
   Runtime runtime(options_for(fabric));
   double result = 0;
   runtime.run([&](Node& node) -> Task<> {
-    if (pin_to_own_core) stretto::bind_process_to_core(node.id());
     if (node.id() != 0) co_return;
     std::vector<double> values;
     co_await measure(runtime, node);  // warms up
@@ -222,7 +221,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "event_bench: known is --processes, under stretto run -n 2\n");
       return 2;
     }
-    in_main("cluster", "chain_between_processes", "", "ns_per_hop", chain_between_processes, true);
+    in_main("cluster", "chain_between_processes", "", "ns_per_hop", chain_between_processes);
     return 0;
   }
   in_main("local:1", "chain", "", "ns_per_hop", chain);

@@ -13,7 +13,6 @@
 
 #include "ping_pong/problem.h"
 #include "ping_pong/stretto_courier.h"
-#include "stretto/base/affinity.h"
 #include "stretto/core/runtime.h"
 #include "stretto/program/command_line.h"
 
@@ -86,16 +85,15 @@ Task<> measure(Node& node, const Options& options, const std::string& fabric, Va
 }
 
 int measure_all(const Options& options) {
-  const stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
+  stretto::RuntimeOptions runtime_options = stretto::RuntimeOptions::from_environment();
+  runtime_options.bind |= options.pin;
   stretto::Runtime runtime(runtime_options);
-  const bool pin = options.pin && runtime.nodes().size() == 1 && runtime.workers() == 1;
   runtime.run([&](Node& node) -> Task<> {
     if (node.size() != problem_ranks) {
       throw stretto::Error(stretto::ErrorCode::invalid_argument,
                            "the tests have 2 nodes, not " + std::to_string(node.size()) +
                                "; set STRETTO_FABRIC=local:2, or start them with stretto run -n 2");
     }
-    if (pin) stretto::bind_process_to_core(node.id());
     for (const std::size_t bytes : options.sizes) {
       for (const Variant variant : ping_pong_bench::variants) {
         co_await measure(node, options, runtime_options.fabric, variant, bytes);
@@ -116,7 +114,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "About how long to measure each test, variant and size")
       ->check(CLI::Range(1e-6, 3600.0))
       ->capture_default_str();
-  app.add_flag("--pin", options.pin, "Keep each process on one core, if it has one worker");
+  app.add_flag("--pin", options.pin, "Keep each worker on a core of its own, where there are enough");
   CLI11_PARSE(app, argc, argv);
   return stretto::program::guarded("ping_pong_bench", [&] { return measure_all(options); });
 }

@@ -2,6 +2,7 @@
 // the tests compare. Nothing here sleeps: nodes wait for events, signals and a FIFO only.
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,18 @@ using Words = std::vector<std::uint64_t>;
 using Arguments = std::vector<std::string>;
 
 constexpr std::array<std::size_t, 6> word_counts = {1, 8, 128, 1024, 8192, 131'072};  // 8 B to 1 MiB
+
+/// Of the calling thread: "0,1".
+std::string usable_cores_by_name() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::string names;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) names += (names.empty() ? "" : ",") + std::to_string(core);
+  }
+  return names;
+}
 
 // One write, so that lines of different processes never mix.
 void say(std::string line) {
@@ -509,6 +522,7 @@ int main(int argc, char** argv) {
       {"stop", stop},
       {"idle", idle},
       {"sum-reproducibly", sum_reproducibly},
+      {"cores", [](Node& node, const Arguments&) { say(node, "may use " + usable_cores_by_name()); }},
   };
   const Arguments words(argv + 1, argv + argc);
   const std::string action = words.empty() ? "" : words.front();

@@ -73,6 +73,32 @@ class Job(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, "node 0 of 1 OK\n"), result)
 
 
+class Bound(unittest.TestCase):
+    """What STRETTO_BIND=1 does to the cores that the nodes' workers may use."""
+
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+
+    def cores_used(self, result):
+        self.assertEqual(result.returncode, 0, result)
+        return [line.split(" may use ")[1] for line in said(result)]
+
+    def test_each_worker_has_a_core_of_its_own(self):
+        count = len(self.cores.split(","))
+        self.assertCountEqual(self.cores_used(run(count, "cores", STRETTO_WORKERS="1", STRETTO_BIND="1")),
+                              self.cores.split(","))
+        within_one = self.cores_used(call([PROBE, "cores"], STRETTO_FABRIC=f"local:{3 * count}", STRETTO_BIND="1"))
+        self.assertLessEqual(set(within_one), set(self.cores.split(",")))
+        self.assertEqual(len(within_one), 3 * count)
+
+    def test_where_there_are_too_few_cores_nobody_is_bound(self):
+        count = len(self.cores.split(",")) + 1
+        self.assertEqual(self.cores_used(run(count, "cores", STRETTO_WORKERS="1", STRETTO_BIND="1")),
+                         [self.cores] * count)
+
+    def test_nobody_is_bound_unasked(self):
+        self.assertEqual(self.cores_used(run(1, "cores", STRETTO_WORKERS="1")), [self.cores])
+
+
 class Reproducible(unittest.TestCase):
     def bits(self, result):
         self.assertEqual(result.returncode, 0, result)

@@ -3,8 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <string>
 
 namespace stretto {
 
@@ -25,19 +23,18 @@ unsigned usable_cores() noexcept {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&usable)));
 }
 
-void bind_process_to_core(std::size_t index) {
+void bind_thread_to_cores(std::size_t first, std::size_t count) noexcept {
   const cpu_set_t usable = usable_set();
-  std::size_t left = index % usable_cores();
+  const std::size_t usable_count = usable_cores();
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  std::size_t index = 0;
   for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &usable) || left-- > 0) continue;
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    CPU_SET(core, &mine);
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-      sched_setaffinity(std::stoi(thread.path().filename()), sizeof mine, &mine);
-    }
-    return;
+    if (!CPU_ISSET(core, &usable)) continue;
+    const std::size_t after_first = (index++ + usable_count - first % usable_count) % usable_count;
+    if (after_first < count) CPU_SET(core, &mine);
   }
+  if (CPU_COUNT(&mine) > 0) sched_setaffinity(0, sizeof mine, &mine);
 }
 
 }  // namespace stretto

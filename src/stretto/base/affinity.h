@@ -7,9 +7,8 @@ namespace stretto {
 /// How many cores the calling thread may run on; at least 1.
 unsigned usable_cores() noexcept;
 
-/// Keeps all threads that this process has now, and those that they start later, on one of the cores that the calling
-/// thread may use: the `index`-th of them, counted round. As MPI's launchers bind processes. Does nothing where the
-/// system does not tell its cores.
-void bind_process_to_core(std::size_t index);
+/// Keeps the calling thread, and those that it starts later, on `count` of the cores that it may use: the `first`-th of
+/// them and those after it, counted round. Does nothing where the system does not tell its cores.
+void bind_thread_to_cores(std::size_t first, std::size_t count) noexcept;
 
 }  // namespace stretto

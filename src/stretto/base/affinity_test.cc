@@ -1,24 +1,57 @@
 #include "stretto/base/affinity.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
-#include <cstdlib>
 #include <thread>
+#include <vector>
 
 namespace stretto {
 namespace {
 
-// In a process of its own, which ends there.
-TEST(AffinityDeathTest, AProcessIsKeptOnOneCoreWithItsThreads) {
-  ASSERT_GE(usable_cores(), 1U);
-  EXPECT_EXIT(
-      {
-        bind_process_to_core(usable_cores() + 1);  // counted round
-        unsigned of_a_later_thread = 0;
-        std::thread([&] { of_a_later_thread = usable_cores(); }).join();
-        std::_Exit(usable_cores() == 1 && of_a_later_thread == 1 ? 0 : 1);
-      },
-      ::testing::ExitedWithCode(0), "");
+std::vector<int> usable() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+TEST(Affinity, AThreadIsKeptOnSomeCoresWithThoseItStarts) {
+  const std::vector<int> all = usable();
+  ASSERT_EQ(all.size(), usable_cores());
+  for (std::size_t first = 0; first <= all.size(); ++first) {
+    std::thread([&] {
+      bind_thread_to_cores(first, 1);
+      EXPECT_EQ(usable(), (std::vector<int>{all[first % all.size()]})) << first;
+      std::thread([] { EXPECT_EQ(usable_cores(), 1U); }).join();
+    }).join();
+  }
+  EXPECT_EQ(usable(), all);
+}
+
+TEST(Affinity, CoresAreCountedRound) {
+  const std::vector<int> all = usable();
+  for (std::size_t count = 1; count <= all.size() + 1; ++count) {
+    std::thread([&] {
+      bind_thread_to_cores(all.size() - 1, count);
+      const std::vector<int> mine = usable();
+      EXPECT_EQ(mine.size(), std::min(count, all.size()));
+      EXPECT_EQ(mine.back(), all.back());
+      EXPECT_EQ(mine.front(), count == 1 ? all.back() : all.front());
+    }).join();
+  }
+}
+
+TEST(Affinity, NoCoresAreNone) {
+  std::thread([] {
+    const std::vector<int> all = usable();
+    bind_thread_to_cores(0, 0);
+    EXPECT_EQ(usable(), all);
+  }).join();
 }
 
 }  // namespace

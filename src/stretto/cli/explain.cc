@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "stretto/base/affinity.h"
 #include "stretto/base/edit_distance.h"
+#include "stretto/base/affinity.h"
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
@@ -225,16 +225,13 @@ void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
   if (!arguments.link.empty() || !arguments.cores.empty() || !arguments.hosts.empty()) {
     throw Error(ErrorCode::bad_input, "--hosts, --link and --cores are for predictions; what is measured has its own");
   }
+  options.bind = true;  // so that times do not depend on where the system moves a worker
   Runtime runtime(options);
   if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != runtime.fabric().size()) {
     throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " +
                                           std::to_string(runtime.fabric().size()) + " nodes; leave it out");
   }
-  const bool is_alone = keeps_to_one_core(runtime);
-  runtime.run([&arguments, is_alone](Node& node) {
-    if (is_alone) bind_process_to_core(node.id());
-    return explain_on(node, arguments);
-  });
+  runtime.run([&arguments](Node& node) { return explain_on(node, arguments); });
 }
 
 void run_explain(const ExplainArguments& arguments) {

@@ -32,8 +32,6 @@ SegmentArray<double> zeros(Node& node, std::size_t count) {
 
 }  // namespace
 
-bool keeps_to_one_core(Runtime& runtime) { return runtime.nodes().size() == 1 && runtime.workers() == 1; }
-
 Trial::Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes)
     : node_(node), group_(group), candidate_(candidate) {
   const Shape& shape = candidate.shape;

@@ -9,10 +9,6 @@
 
 namespace stretto::cli {
 
-/// Whether a process that measures is to be bound to a core (base/affinity.h), by its node's number, so that times do
-/// not depend on where the system moves it: it is one node with one worker.
-bool keeps_to_one_core(Runtime& runtime);
-
 /// One candidate for a collective, with buffers of doubles in the node's segment: a node's part of its measurement.
 /// Lives in that node's main, and outlives what it started.
 class Trial {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/base/affinity.h"
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
@@ -143,12 +142,9 @@ void run_tune(const TuneArguments& arguments) {
                 "reproducible; unset it to tune, and set it for the job that uses the costs");
   }
   if (options.fabric == "local:1") options.fabric = "local:8";
+  options.bind = true;  // so that times do not depend on where the system moves a worker
   Runtime runtime(options);
-  const bool is_alone = keeps_to_one_core(runtime);
-  runtime.run([&arguments, is_alone](Node& node) {
-    if (is_alone) bind_process_to_core(node.id());
-    return tune_on(node, arguments);
-  });
+  runtime.run([&arguments](Node& node) { return tune_on(node, arguments); });
 }
 
 }  // namespace

@@ -24,6 +24,25 @@ struct ReadyList {
   }
 };
 
+/// What somebody who looks for work now and then has seen of another one's ReadyQueue: whether its owner comes to it.
+class Neglect {
+ public:
+  /// Of a queue that is not empty, from which so many were `taken` in all: whether what has lain there longest was seen
+  /// more than `seconds` ago. However short each search is, and whatever was done in between.
+  bool look(std::uint32_t taken, double now, double seconds) noexcept {
+    if (noticed_ && taken_ == taken) return now - since_ > seconds;
+    noticed_ = true;
+    taken_ = taken;
+    since_ = now;
+    return false;
+  }
+
+ private:
+  bool noticed_ = false;
+  std::uint32_t taken_ = 0;
+  double since_ = 0;
+};
+
 /// What one worker made ready and means to take itself; others take from it when it does not come to it. Any thread.
 class ReadyQueue {
  public:

@@ -71,5 +71,23 @@ TEST(ThreadEngine, WhatALongTaskMadeReadyIsTakenByAnotherWorker) {
       2);
 }
 
+TEST(Neglect, IsWhatNobodyTakesFor) {
+  Neglect neglect;
+  EXPECT_FALSE(neglect.look(7, 1.0, 0.5));
+  EXPECT_FALSE(neglect.look(7, 1.5, 0.5));
+  EXPECT_TRUE(neglect.look(7, 1.6, 0.5));
+  // The owner has come to it.
+  EXPECT_FALSE(neglect.look(8, 1.7, 0.5));
+  EXPECT_FALSE(neglect.look(8, 2.1, 0.5));
+  EXPECT_TRUE(neglect.look(8, 2.3, 0.5));
+}
+
+// A search may be over sooner than what it looks for is neglected: many short ones find it, too.
+TEST(Neglect, CountsFromTheFirstLookThatSawIt) {
+  Neglect neglect;
+  EXPECT_FALSE(neglect.look(0, 0.0, 1.0));
+  EXPECT_TRUE(neglect.look(0, 100.0, 1.0));
+}
+
 }  // namespace
 }  // namespace stretto

@@ -95,6 +95,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
     options.fabric = "cluster";
   }
   options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
+  options.bind = read_switch(settings, "STRETTO_BIND");
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.network = settings.text("STRETTO_NETWORK");
   options.log_level = settings.log_level("STRETTO_LOG");
@@ -113,6 +114,7 @@ struct Runtime::Parts {
   std::vector<std::unique_ptr<Node>> nodes;
   std::unique_ptr<StallWatch> stall_watch;
   unsigned workers = 1;
+  bool bound = false;  // each to a core of its own
   bool used = false;
   bool job_failed = false;
   // Of the mains: how many are to be waited for, which are over, and what the first failure is to others.
@@ -140,7 +142,9 @@ struct Runtime::Parts {
 
   void start(const RuntimeOptions& options);
   unsigned nodes_of_this_host();
-  ThreadEngine::Options engine_options(unsigned cores);
+  unsigned place_on_this_host();
+  unsigned nodes_of_this_host_before(NodeId end);
+  ThreadEngine::Options engine_options(unsigned cores, bool bind);
   void look_around(const RuntimeOptions& options);
   std::vector<std::uint32_t> numbered_hosts();
   void make_nodes();
@@ -188,7 +192,9 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
   look_around(options);
   make_nodes();
   if (threads == nullptr) return;
-  threads->start(engine_options(cores), fabric->endpoints());
+  const ThreadEngine::Options engine = engine_options(cores, options.bind);
+  bound = engine.first_core.has_value();
+  threads->start(engine, fabric->endpoints());
   if (options.stall_seconds <= 0) return;
   stall_watch = std::make_unique<StallWatch>(
       nodes, options.stall_seconds, [level = options.log_level](NodeId node, const std::string& sentence) {
@@ -196,14 +202,17 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
       });
 }
 
-ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores) {
+ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores, bool bind) {
   ThreadEngine::Options engine;
   engine.workers = workers;
   const unsigned nodes_here = nodes_of_this_host();
-  // A launcher may have bound each process to cores of its own.
   const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   const auto nodes_of_a_process = static_cast<unsigned>(fabric->endpoints().size());
-  if (workers > cores || nodes_here / nodes_of_a_process * workers > cores_of_host) return engine;
+  const unsigned processes_here = nodes_here / nodes_of_a_process;
+  if (workers > cores || processes_here * workers > cores_of_host) return engine;
+  // A launcher may have bound each process to cores of its own.
+  const bool shares_cores = processes_here * workers <= cores;
+  if (bind) engine.first_core = shares_cores ? place_on_this_host() / nodes_of_a_process * workers : 0;
   if (nodes_here == fabric->size()) {
     // Spinning pays only where nobody else wants the core.
     engine.spins = spins_with_own_core;
@@ -216,10 +225,15 @@ ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores) {
   return engine;
 }
 
-unsigned Runtime::Parts::nodes_of_this_host() {
+unsigned Runtime::Parts::nodes_of_this_host() { return nodes_of_this_host_before(fabric->size()); }
+
+// Of this process's first node, among those of the host.
+unsigned Runtime::Parts::place_on_this_host() { return nodes_of_this_host_before(fabric->endpoints().front()->self()); }
+
+unsigned Runtime::Parts::nodes_of_this_host_before(NodeId end) {
   const std::string here = fabric->host_of(fabric->endpoints().front()->self());
   unsigned count = 0;
-  for (NodeId node = 0; node < fabric->size(); ++node) count += fabric->host_of(node) == here ? 1U : 0U;
+  for (NodeId node = 0; node < end; ++node) count += fabric->host_of(node) == here ? 1U : 0U;
   return count;
 }
 
@@ -456,7 +470,8 @@ std::string Runtime::describe() const {
         ", " + std::to_string(here) + " in this process, host " + parts_->fabric->host_of(parts_->nodes.front()->id());
   }
   if (parts_->simulator != nullptr) return text + "; times are virtual";
-  return text + "; " + std::to_string(parts_->workers) + (parts_->workers == 1 ? " worker thread" : " worker threads");
+  return text + "; " + std::to_string(parts_->workers) + (parts_->workers == 1 ? " worker thread" : " worker threads") +
+         (parts_->bound ? ", each on a core of its own" : "");
 }
 
 int detail::report_failure(const std::exception& error) {

@@ -26,6 +26,10 @@ struct RuntimeOptions {
   std::string fabric = "local:1";  ///< see fabric/spec.h
   std::string network = "tcp";     ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
+  /// Each worker keeps to a core of its own, and what tasks start in threads of their own to the same one; those of
+  /// this host's other processes to others. Where there are not enough of them, or a second job does the same, it helps
+  /// nobody: in the first case it is not done, as Runtime::describe tells.
+  bool bind = false;
   std::size_t segment_bytes = std::size_t{64} << 30U;
   LogLevel log_level = LogLevel::warning;
   /// What has waited for other nodes for as long as this is told, as a warning in the log; 0: never. In real time.

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "stretto/base/affinity.h"
 #include "stretto/base/error.h"
 #include "stretto/core/event_table.h"
 #include "stretto/core/prompt_thread.h"
@@ -56,10 +57,21 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
   for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
   seats_.push_back(std::make_unique<Seat>(*this, true));
   for (const auto& seat : seats_) {
-    seat->thread = std::thread([&seat = *seat] {
+    seat->neglect.resize(seats_.size());
+    seat->thread = std::thread([this, &seat = *seat] {
+      if (options_.first_core) bind(seat);
       if (seat.service) prefer_prompt_wake_ups();
       seat.worker.run();
     });
+  }
+}
+
+void ThreadEngine::bind(const Seat& seat) const {
+  const std::size_t first = *options_.first_core;
+  if (seat.service) {
+    bind_thread_to_cores(first, options_.workers);
+  } else {
+    bind_thread_to_cores(first + static_cast<std::size_t>(seat.number), 1);
   }
 }
 
@@ -195,7 +207,6 @@ Processor* ThreadEngine::next(Worker& worker) {
 bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
-  seat.neglect.assign(seats_.size(), {});
   bool over = false;
   const unsigned spins = watch_.needed() ? options_.spins : 0;
   double yields_began = 0;
@@ -215,12 +226,8 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
 Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->local.size() == 0) continue;
-    if (other->local.size() > crowded_queue) return other->local.pop();
-    Neglect& seen = seat.neglect[static_cast<std::size_t>(other->number)];
-    const std::uint32_t taken = other->local.taken();
-    if (!seen.noticed || seen.taken != taken) {
-      seen = {true, taken, now()};
-    } else if (now() - seen.since > neglected_seconds) {
+    Neglect& neglect = seat.neglect[static_cast<std::size_t>(other->number)];
+    if (other->local.size() > crowded_queue || neglect.look(other->local.taken(), now(), neglected_seconds)) {
       return other->local.pop();
     }
   }

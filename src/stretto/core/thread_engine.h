@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -28,6 +29,8 @@ class ThreadEngine final : public Engine {
     Options() {}
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} << 10U;
+    /// Of those that the process may use: each worker keeps to one from here on, the service thread to the same ones.
+    std::optional<std::size_t> first_core;
     /// How often an idle worker polls before it yields: worth it only where it has a core to itself.
     unsigned spins = 0;
     unsigned yields = 100;
@@ -57,13 +60,6 @@ class ThreadEngine final : public Engine {
   void hand_over(fabric::Context& context) noexcept override;
 
  private:
-  // What a searching worker saw of somebody else's queue: since when nothing has been taken from it.
-  struct Neglect {
-    bool noticed = false;
-    std::uint32_t taken = 0;
-    double since = 0;
-  };
-
   // A thread's place: its worker, what only it may run, and its bed.
   struct Seat {
     Seat(ThreadEngine& engine, bool serves);
@@ -79,6 +75,7 @@ class ThreadEngine final : public Engine {
     std::thread thread;
   };
 
+  void bind(const Seat& seat) const;
   Seat& seat_of(const Worker& worker) noexcept;
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
