@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "stretto/base/edit_distance.h"
 #include "stretto/base/affinity.h"
+#include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
