@@ -14,7 +14,7 @@ namespace {
 // How often a node that polls looks for news that only descriptors tell, deaths and goodbyes: a look costs as much as
 // several messages, and reading the clock some part of one.
 constexpr std::uint32_t passes_between_clocks = 256;
-constexpr std::chrono::microseconds time_between_looks{50};
+constexpr std::chrono::microseconds time_between_looks{1000};
 
 // How many messages of one peer are handled before the others get their turn.
 constexpr int messages_a_turn = 32;
