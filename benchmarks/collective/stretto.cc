@@ -79,13 +79,6 @@ int measure(const Options& options) {
 }
 
 void add_options(CLI::App& app, Options& options) {
-  const CLI::Validator duration(
-      [](std::string& text) {
-        double seconds = 0;
-        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
-        return good ? std::string() : "must be more than 0 and at most 3600 seconds, not " + text;
-      },
-      "SECONDS");
   app.add_option("--measure", options.measure,
                  "What: latency, overlap (of an all-reduce with a computation), idle (cpu of waiting nodes)")
       ->check(CLI::IsMember({"latency", "overlap", "idle"}))
@@ -99,7 +92,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(stretto::program::whole_doubles())
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "latency: about how long to measure each operation and size")
-      ->check(duration)
+      ->check(stretto::program::measured_seconds())
       ->capture_default_str();
   app.add_option("--memory", options.memory,
                  "Where the vectors lie: in the node's segment, or in the user's own memory")

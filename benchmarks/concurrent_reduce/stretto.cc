@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(stretto::program::whole_doubles());
   app.add_option("--seconds", options.seconds, "About how long to measure each variant and size")
-      ->check(CLI::Range(1e-6, 3600.0))
+      ->check(stretto::program::measured_seconds())
       ->capture_default_str();
   app.add_option(
          "--listed", options.listed,

@@ -137,6 +137,38 @@ TEST_P(OperatorsTest, UserOperatorsMayHaveStructsAndState) {
 }
 
 // Says whether any of its applications ran between messages, under the baton.
+// Messages bring their data to wherever they lie; an operator sees them where its type may.
+struct alignas(32) Wide {
+  std::array<std::int64_t, 4> values;
+};
+struct AddWide {
+  Wide operator()(const Wide& a, const Wide& b) const noexcept {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&a) % alignof(Wide), 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&b) % alignof(Wide), 0U);
+    Wide sums{};
+    for (std::size_t i = 0; i < sums.values.size(); ++i) sums.values[i] = a.values[i] + b.values[i];
+    return sums;
+  }
+  static constexpr bool elementary = true;
+};
+
+TEST_P(OperatorsTest, ElementsAreAligned) {
+  for (const std::uint32_t nodes : {2U, 3U, 5U}) {
+    run(nodes, [](Node& node) -> Task<> {
+      const std::int64_t members = node.size();
+      for (const std::size_t count : {std::size_t{1}, std::size_t{3}}) {
+        const std::vector<Wide> input(count, Wide{{1, node.id(), 3, 4}});
+        std::vector<Wide> output(count);
+        co_await allreduce(node, Group::all(node), std::span<const Wide>(input), std::span<Wide>(output), AddWide());
+        for (const Wide& sum : output) {
+          EXPECT_EQ(sum.values,
+                    (std::array<std::int64_t, 4>{members, members * (members - 1) / 2, 3 * members, 4 * members}));
+        }
+      }
+    });
+  }
+}
+
 template <bool says_elementary>
 struct WhereItRuns {
   static constexpr bool commutative = true;

@@ -30,4 +30,14 @@ CLI::Validator whole_doubles() {
       "BYTES");
 }
 
+CLI::Validator measured_seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double seconds = 0;
+        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
+        return good ? std::string() : "must be more than 0 and at most 3600 seconds, not " + text;
+      },
+      "SECONDS");
+}
+
 }  // namespace stretto::program

@@ -44,6 +44,10 @@ std::optional<Help> parse(CLI::App& app, int argc, const char* const* argv);
 /// Of an option: bytes of doubles, one at least.
 CLI::Validator whole_doubles();
 
+/// Of an option: for how long to measure something, in seconds. However short: what is measured in virtual time costs
+/// none of it.
+CLI::Validator measured_seconds();
+
 /// An exit status: what `body` returns, or, when it throws, 1 after a line on standard error that begins with the
 /// program's name.
 template <class Body>

@@ -80,5 +80,11 @@ TEST(CommandLine, WholeDoubles) {
   for (std::string bad : {"0", "4", "12", "-8", "8x", "", "all"}) EXPECT_NE(validator(bad), "") << bad;
 }
 
+TEST(CommandLine, MeasuredSeconds) {
+  const CLI::Validator validator = measured_seconds();
+  for (std::string good : {"1", "0.05", "1e-9", "3600"}) EXPECT_EQ(validator(good), "") << good;
+  for (std::string bad : {"0", "-1", "3601", "nan", "inf", "1s", ""}) EXPECT_NE(validator(bad), "") << bad;
+}
+
 }  // namespace
 }  // namespace stretto::program
