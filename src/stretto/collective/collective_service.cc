@@ -177,13 +177,13 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
   endpoint_.context().try_run(
       [&] {
-        Stream& its_stream = stream(Stream::id_of(group, options.key()));
-        Preparation* const known = its_stream.find_preparation(call, me, Named());
+        Stream* const its_stream = recent_stream(Stream::id_of(group, options.key()));
+        Preparation* const known = its_stream == nullptr ? nullptr : its_stream->find_preparation(call, me, Named());
         CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept();
         if (operation == nullptr) return;
         operation->renew(std::move(call), options);
         completion = operation->completion();
-        operation->join(its_stream, *known);
+        operation->join(*its_stream, *known);
       },
       fabric::Context::Rest::kept);
   return completion;

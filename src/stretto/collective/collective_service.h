@@ -106,9 +106,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   bool over() override;
   void answer_late(NodeId from, const Identity& theirs);
   Stream& stream(std::uint64_t id) {
-    Stream*& recent = recent_[id % recent_.size()];
-    if (recent == nullptr || recent->id() != id) recent = &streams_.try_emplace(id, id).first->second;
-    return *recent;
+    if (Stream* const recent = recent_stream(id)) return *recent;
+    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id).first->second);
+  }
+  Stream* recent_stream(std::uint64_t id) const noexcept {
+    Stream* const recent = recent_[id % recent_.size()];
+    return recent != nullptr && recent->id() == id ? recent : nullptr;
   }
   std::optional<NodeId> find_lost_member(const Group& group) const;
 
