@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "stretto/collective/collective.h"
-#include "stretto/core/runtime.h"
 #include "stretto/core/segment_array.h"
 #include "stretto/schedule/select.h"
 

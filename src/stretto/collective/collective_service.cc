@@ -156,7 +156,7 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
     const Named named = check_at(me, group, call, options);
     const bool was_engaged = context.engaged();
     const std::size_t bytes = std::max(call.input.size(), call.output.size());
-    completion = launch(group, me, std::move(call), options, named);
+    completion = launch(group, me, std::move(call), options, named, node_.events().create());
     // Where something large waits already, its peers are late, and the next one need not wait for them, too.
     if (context.engaged() && !was_engaged) {
       node_.attend(completion, patience_for(bytes));
@@ -179,9 +179,8 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
       [&] {
         Stream* const its_stream = recent_stream(Stream::id_of(group, options.key()));
         Preparation* const known = its_stream == nullptr ? nullptr : its_stream->find_preparation(call, me, Named());
-        CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept();
+        CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept(std::move(call), options);
         if (operation == nullptr) return;
-        operation->renew(std::move(call), options);
         completion = operation->completion();
         operation->join(*its_stream, *known);
       },
@@ -190,9 +189,10 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
 }
 
 Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
-                                const Named& named) {
-  const auto make = [&] { return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named); };
-  Event completion;
+                                const Named& named, Event completion) {
+  const auto make = [&] {
+    return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named, completion);
+  };
   std::exception_ptr failure;  // there is no memory for it
   auto begin_now = [&] {
     try {
@@ -200,13 +200,12 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
       Stream& its_stream = stream_of(Stream::id_of(group, options.key()), members);
       const Rank rank = &members == &group ? me : members.rank_of(node_.id());
       Preparation& prepared = its_stream.prepare(call, members, rank, named, *this);
-      CollectiveOperation* operation = prepared.take_kept();
+      CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
       if (operation != nullptr) {
-        operation->renew(std::move(call), options);
+        node_.events().discard(std::exchange(completion, operation->completion()));
       } else {
         operation = make();
       }
-      completion = operation->completion();
       operation->join(its_stream, prepared);
     } catch (...) {
       failure = std::current_exception();
@@ -214,9 +213,7 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
   };
   fabric::Context& context = endpoint_.context();
   if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
-    CollectiveOperation* const operation = make();
-    completion = operation->completion();
-    context.post(operation);
+    context.post(make());
   } else if (failure != nullptr) {
     fabric::Context::hand_over_rest();
     std::rethrow_exception(failure);

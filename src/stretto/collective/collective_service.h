@@ -43,10 +43,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
-  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. May keep work
-  /// in the node's context (see Context::Rest). Throws Error(out_of_resources).
-  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
-               const Named& named);
+  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. Triggers
+  /// `completion`, one that nobody has heard of yet, or another one, which it returns; always that one where the call
+  /// is of a set (see CallOfSet). May keep work in the node's context (see Context::Rest). Throws
+  /// Error(out_of_resources).
+  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options, const Named& named,
+               Event completion);
 
   // For operations and streams, under the baton.
 

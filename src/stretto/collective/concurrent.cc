@@ -81,16 +81,21 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
   std::vector<Event> events(calls.size());
   for (const ConcurrentPlan::Set& set : plan->sets) {
+    if (!calls[set.calls.front()].groups.members().contains(node.id())) continue;
+    const Event done = node.events().create();
+    for (const std::size_t each : set.calls) events[each] = done;
+  }
+  // From here on nothing throws what the caller could have avoided.
+  for (const ConcurrentPlan::Set& set : plan->sets) {
+    const Event done = events[set.calls.front()];
+    if (!done.exists()) continue;
     const Group& members = calls[set.calls.front()].groups.members();
-    const Rank me = members.rank_of(node.id());
-    if (me == members.size()) continue;
     CollectiveCall call = call_of(set, calls, node.id());
     if (call.set == nullptr) call.set = std::make_shared<CallOfSet>();
     call.set->order = set.order;
     call.set->agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
     call.set->over_wires = set.over_wires;
-    const Event done = service.launch(members, me, std::move(call), options, named);
-    for (const std::size_t each : set.calls) events[each] = done;
+    service.launch(members, members.rank_of(node.id()), std::move(call), options, named, done);
   }
   fabric::Context::hand_over_rest();
   return events;

@@ -23,7 +23,8 @@ std::byte* aligned(std::byte* memory, std::size_t alignment) {
 }  // namespace
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const Named& named)
+                                         const CollectiveOptions& options, const Named& named,
+                                         Event completion) noexcept
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
@@ -32,7 +33,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
-      completion_(service.node().events().create()),
+      completion_(completion),
       where_(options.where()) {}
 
 CollectiveOperation::~CollectiveOperation() {
@@ -246,42 +247,29 @@ void CollectiveOperation::note_exposures() {
     if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
     const bool in_memory = step_at(step).shares_memory;
     if (in_memory && states_.of(step) == StepStates::State::complete) continue;
-    Exposure* exposure = exposure_to(peer);
-    if (exposure == nullptr) exposure = &exposures_.emplace_back(Exposure{peer, in_memory, 0});
-    if (!in_memory) exposure->pieces += pieces_of(data_of(step).size());
+    if (in_memory) {
+      exposures_.note_shared(peer);
+    } else {
+      exposures_.note_pieces(peer, pieces_of(data_of(step).size()));
+    }
   }
   forget_past_exposures();
 }
 
 void CollectiveOperation::forget_past_exposures() {
-  std::erase_if(exposures_, [this](const Exposure& each) {
-    return !each.in_memory && pieces_with(each.peer, schedule::StepKind::receive) >= each.pieces;
-  });
-}
-
-CollectiveOperation::Exposure* CollectiveOperation::exposure_to(NodeId peer) {
-  const auto found =
-      std::find_if(exposures_.begin(), exposures_.end(), [peer](const Exposure& each) { return each.peer == peer; });
-  return found == exposures_.end() ? nullptr : &*found;
+  exposures_.forget_past([this](NodeId peer) { return pieces_with(peer, schedule::StepKind::receive); });
 }
 
 void CollectiveOperation::on_member_gone(NodeId member, const Cause& cause) {
   const Entry entry(*this);
   if (cause != nullptr) fail(cause, Tell::neighbours);
-  std::erase_if(exposures_, [member](const Exposure& each) { return each.peer == member; });
+  exposures_.forget(member);
   finish_if_untouched();
 }
 
 // The peer has put no more than so many pieces over a wire, and, where it shares memory, touches ours no more.
 void CollectiveOperation::on_released(NodeId from, std::uint64_t pieces) {
-  Exposure* const exposure = exposure_to(from);
-  if (exposure == nullptr) return;
-  if (exposure->in_memory) {
-    exposures_.erase(exposures_.begin() + (exposure - exposures_.data()));
-  } else {
-    exposure->pieces = std::min(exposure->pieces, pieces);
-  }
-  finish_if_untouched();
+  if (exposures_.release(from, pieces)) finish_if_untouched();
 }
 
 // Nor does it end while what it has itself begun with its buffers is under way.
@@ -325,8 +313,7 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   if (stage_ != Stage::begun && stage_ != Stage::failed) return {};
   const bool is_new = begun_at_look_ + 1 >= service_.looks();
   if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
-  std::vector<NodeId> awaited;
-  for (const Exposure& each : exposures_) awaited.push_back(each.peer);
+  std::vector<NodeId> awaited = exposures_.peers();
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
     if (!step_at(step).is_message() || states_.of(step) != StepStates::State::started) continue;

@@ -11,6 +11,7 @@
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
+#include "stretto/collective/exposures.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
@@ -39,9 +40,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// One that takes its number when it gets the baton (it is to be posted), and begins when its precondition has
-  /// triggered. `named`: how the caller wants it done. Throws Error(out_of_resources).
+  /// triggered. `named`: how the caller wants it done. `completion` triggers when it is over.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const Named& named);
+                      const CollectiveOptions& options, const Named& named, Event completion) noexcept;
   ~CollectiveOperation();
   /// Has it serve another call like the one that it has served. REQUIRES: it was kept (see Preparation).
   void renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept;
@@ -111,12 +112,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   class Entry;
   // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
   static constexpr std::uint32_t cost_of(std::size_t bytes) { return static_cast<std::uint32_t>(bytes >> 10U); }
-  // Of an operation that has failed: a peer that may still touch its memory.
-  struct Exposure {
-    NodeId peer;
-    bool in_memory;        // ends when the peer says so; over a wire, when all pieces have come
-    std::uint64_t pieces;  // that have been put into it, or, while we don't know, that we have asked for
-  };
   struct CombineTask;
   struct OperatorTask;
   struct PutDone;
@@ -135,7 +130,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
   void take_turn_later();
   void note_exposures();
-  Exposure* exposure_to(NodeId peer);
   void forget_past_exposures();
   void finish_if_untouched();
   void finish();
@@ -238,11 +232,11 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
   const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's
   Buffers buffers_;
-  std::vector<Combine> combines_;        // to be done, in order
-  std::vector<std::uint32_t> sendings_;  // large sends on their way, and grants being staged, in order
-  SavedMessages parked_;                 // data of receives that have not started
-  std::vector<Transfer> transfers_;      // by step, when the first of them is large
-  std::vector<Exposure> exposures_;
+  std::vector<Combine> combines_;               // to be done, in order
+  std::vector<std::uint32_t> sendings_;         // large sends on their way, and grants being staged, in order
+  SavedMessages parked_;                        // data of receives that have not started
+  std::vector<Transfer> transfers_;             // by step, when the first of them is large
+  Exposures exposures_;                         // failed
   std::vector<NodeId> to_release_;              // failed: who waits to hear that of us
   std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
   std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object

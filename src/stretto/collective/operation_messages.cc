@@ -200,7 +200,7 @@ void CollectiveOperation::on_failure(NodeId from, const FailedHeader& header, Co
   }
   if (header.wants_release != 0) to_release_.push_back(from);
   fail(cause, Tell::neighbours);
-  if (Exposure* const exposure = exposure_to(from)) exposure->pieces = std::min(exposure->pieces, header.pieces);
+  exposures_.limit(from, header.pieces);
   finish_if_untouched();
 }
 

@@ -1,12 +1,14 @@
 #include "stretto/collective/preparation.h"
 
+#include <utility>
+
 #include "stretto/base/arena.h"
 #include "stretto/collective/operation.h"
 
 namespace stretto {
 
 Preparation::~Preparation() {
-  while (CollectiveOperation* const operation = take_kept()) arena::destroy(operation);
+  while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);
 }
 
 bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) noexcept {
@@ -18,7 +20,13 @@ bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) 
   return true;
 }
 
-CollectiveOperation* Preparation::take_kept() noexcept {
+CollectiveOperation* Preparation::take_kept(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
+  CollectiveOperation* const operation = pop_kept();
+  if (operation != nullptr) operation->renew(std::move(call), options);
+  return operation;
+}
+
+CollectiveOperation* Preparation::pop_kept() noexcept {
   CollectiveOperation* const operation = kept_;
   if (operation == nullptr) return nullptr;
   kept_ = static_cast<CollectiveOperation*>(operation->fabric::Item::next);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "stretto/collective/collective_call.h"
+#include "stretto/collective/collective_options.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 
@@ -70,11 +71,13 @@ class Preparation {
   void begin_use() noexcept { ++users_; }
   /// The operation that went by it is over. Takes it if it may serve again and few are kept; returns whether it did.
   bool end_use(CollectiveOperation& operation, bool may_serve_again) noexcept;
-  /// One that was kept, or null.
-  CollectiveOperation* take_kept() noexcept;
+  /// One that was kept, renewed for that call; or null, and the call is as it was.
+  CollectiveOperation* take_kept(CollectiveCall&& call, const CollectiveOptions& options) noexcept;
 
  private:
   static constexpr std::uint32_t most_kept = 2;
+
+  CollectiveOperation* pop_kept() noexcept;
 
   std::uint32_t users_ = 0;
   std::uint32_t kept_count_ = 0;

@@ -26,9 +26,8 @@ struct RuntimeOptions {
   std::string fabric = "local:1";  ///< see fabric/spec.h
   std::string network = "tcp";     ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
-  /// Each worker keeps to a core of its own, and what tasks start in threads of their own to the same one; those of
-  /// this host's other processes to others. Where there are not enough of them, or a second job does the same, it helps
-  /// nobody: in the first case it is not done, as Runtime::describe tells.
+  /// Each worker of the job keeps to a core of its host that is its own, and so do the threads that its tasks start.
+  /// Not where there are more workers than cores (Runtime::describe tells); a second job would take the same cores.
   bool bind = false;
   std::size_t segment_bytes = std::size_t{64} << 30U;
   LogLevel log_level = LogLevel::warning;

@@ -297,6 +297,7 @@ bool ThreadEngine::serve_overflow() {
 }
 
 void ThreadEngine::sleep(Seat& seat) {
+  fabric::Context::hand_over_rest();  // of a baton that others had whenever this worker polled
   const int watcher = seat.service ? FabricWatch::service : seat.number;
   const bool armed =
       seat.service ? watch_.arm_service([this] { return serve_overflow(); }, stopping_) : watch_.arm(watcher);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stretto/fabric/conformance.h"
@@ -26,6 +27,11 @@ struct Note : Item {
   }
   std::vector<int>& log;
   int number;
+};
+
+struct CountingOverflow : Overflow {
+  void hand_over(Context&) noexcept override { ++count; }
+  int count = 0;
 };
 
 TEST(Context, WhoPostsToAnIdleContextServesIt) {
@@ -219,10 +225,7 @@ TEST(Context, WhatOutgrowsTheBudgetIsHandedOver) {
 }
 
 TEST(Context, WhoKeepsTheRestServesAgainOrHandsItOver) {
-  struct Counter : Overflow {
-    void hand_over(Context&) noexcept override { ++count; }
-    int count = 0;
-  } overflow;
+  CountingOverflow overflow;
   Context context(&overflow);
   std::vector<int> log;
   auto post_many = [&] {
@@ -254,10 +257,7 @@ TEST(Context, WhoKeepsTheRestServesAgainOrHandsItOver) {
 
 // What it keeps of others it does as it comes again for its own.
 TEST(Context, WhoKeepsTheRestKeepsThatOfOthersToo) {
-  struct Counter : Overflow {
-    void hand_over(Context&) noexcept override { ++count; }
-    int count = 0;
-  } overflow;
+  CountingOverflow overflow;
   Context mine(&overflow);
   Context other(&overflow);
   std::vector<int> log;
@@ -286,10 +286,7 @@ TEST(Context, WhoKeepsTheRestKeepsThatOfOthersToo) {
 }
 
 TEST(Context, ExpensiveItemsUseUpTheBudgetSooner) {
-  struct Collector : Overflow {
-    void hand_over(Context&) noexcept override { ++count; }
-    int count = 0;
-  } collector;
+  CountingOverflow collector;
   struct Costly : Item {
     Costly(Context& its_context, int& its_counter) noexcept
         : Item(&Costly::work), context(its_context), counter(its_counter) {}
