@@ -99,7 +99,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"segment", "user"}))
       ->capture_default_str();
   app.add_option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
-  app.add_flag("--pin", options.pin, "Keep each worker on a core of its own, where there are enough");
+  app.add_flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "About how long to measure each test, variant and size")
       ->check(stretto::program::measured_seconds())
       ->capture_default_str();
-  app.add_flag("--pin", options.pin, "Keep each worker on a core of its own, where there are enough");
+  app.add_flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
   CLI11_PARSE(app, argc, argv);
   return stretto::program::guarded("ping_pong_bench", [&] { return measure_all(options); });
 }

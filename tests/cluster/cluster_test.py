@@ -90,10 +90,10 @@ class Bound(unittest.TestCase):
         self.assertLessEqual(set(within_one), set(self.cores.split(",")))
         self.assertEqual(len(within_one), 3 * count)
 
-    def test_where_there_are_too_few_cores_nobody_is_bound(self):
-        count = len(self.cores.split(",")) + 1
-        self.assertEqual(self.cores_used(run(count, "cores", STRETTO_WORKERS="1", STRETTO_BIND="1")),
-                         [self.cores] * count)
+    def test_where_there_are_too_few_cores_each_gets_as_many_workers(self):
+        cores = self.cores.split(",")
+        self.assertCountEqual(self.cores_used(run(3 * len(cores), "cores", STRETTO_WORKERS="1", STRETTO_BIND="1")),
+                              3 * cores)
 
     def test_nobody_is_bound_unasked(self):
         self.assertEqual(self.cores_used(run(1, "cores", STRETTO_WORKERS="1")), [self.cores])

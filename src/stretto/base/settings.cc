@@ -22,7 +22,7 @@ constexpr std::array settings_table{
     SettingInfo{"STRETTO_WORKERS", SettingKind::count, "0",
                 "worker threads of a process; 0 means as many as it may use processors"},
     SettingInfo{"STRETTO_BIND", SettingKind::count, "0",
-                "1: each worker thread keeps to a core of its own, where the job's processes have enough of them"},
+                "1: each worker thread keeps to one core, its own where the job's processes have enough of them"},
     SettingInfo{"STRETTO_LOG", SettingKind::log_level, "warning",
                 "least level that is logged: trace, debug, info, warning, error or off"},
     SettingInfo{"STRETTO_SEGMENT_BYTES", SettingKind::bytes, "64GiB",

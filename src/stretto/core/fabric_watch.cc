@@ -14,6 +14,8 @@ namespace {
 constexpr long nanoseconds_among_large = 200'000;
 constexpr long nanoseconds_to_second_look = 30'000;
 constexpr long nanoseconds_of_rare_ticks = 1'000'000;
+// Ticks get rarer until so many workers share a core.
+constexpr unsigned most_crowded = 100;
 // Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
 constexpr int calm_ticks_before_rare_ones = 50;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
@@ -31,8 +33,9 @@ constexpr int quiet_ticks_before_deep_sleep = 20;
 FabricWatch::FabricWatch(std::function<double()> now, std::function<void()> wake_service)
     : now_(std::move(now)), wake_service_(std::move(wake_service)) {}
 
-void FabricWatch::start(std::span<fabric::Endpoint* const> endpoints, bool has_cores) {
+void FabricWatch::start(std::span<fabric::Endpoint* const> endpoints, bool has_cores, unsigned workers_per_core) {
   has_cores_ = has_cores;
+  rare_tick_nanoseconds_ = nanoseconds_of_rare_ticks * static_cast<long>(std::min(workers_per_core, most_crowded));
   for (fabric::Endpoint* const endpoint : endpoints) {
     if (endpoint->descriptor() >= 0) endpoints_.push_back(endpoint);
   }
@@ -67,6 +70,12 @@ bool FabricWatch::engaged() const noexcept {
 bool FabricWatch::somebody_serves() const noexcept {
   return std::any_of(endpoints_.begin(), endpoints_.end(),
                      [](fabric::Endpoint* endpoint) { return endpoint->context().held(); });
+}
+
+std::uint64_t FabricWatch::requests() const noexcept {
+  std::uint64_t requests = 0;
+  for (const fabric::Endpoint* const endpoint : endpoints_) requests += endpoint->requests();
+  return requests;
 }
 
 bool FabricWatch::arm(int watcher) {
@@ -123,7 +132,7 @@ void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
 }
 
 long FabricWatch::tick_nanoseconds(bool armed) const noexcept {
-  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) return nanoseconds_of_rare_ticks;
+  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) return rare_tick_nanoseconds_;
   return looks_again_ ? nanoseconds_to_second_look : nanoseconds_among_large;
 }
 
@@ -141,7 +150,7 @@ std::optional<timespec> FabricWatch::tick_of_service(bool armed) {
   }
   const long tick = tick_nanoseconds(armed);
   if (armed) return timespec{0, tick};
-  return timespec{0, std::clamp(static_cast<long>(1e9 * must_rest()), tick, 2 * nanoseconds_of_rare_ticks)};
+  return timespec{0, std::clamp(static_cast<long>(1e9 * must_rest()), tick, 2 * rare_tick_nanoseconds_)};
 }
 
 void FabricWatch::service_woke_up(bool by_something) noexcept {

@@ -27,8 +27,9 @@ class FabricWatch {
   FabricWatch(std::function<double()> now, std::function<void()> wake_service);
 
   /// Looks after those of `endpoints` that have a descriptor; they outlive its use. `has_cores`: whether the process
-  /// has cores to itself. Before all else.
-  void start(std::span<fabric::Endpoint* const> endpoints, bool has_cores);
+  /// has cores to itself. Where so many workers share a core, ticks are that much rarer, so that those of all processes
+  /// together displace no more. Before all else.
+  void start(std::span<fabric::Endpoint* const> endpoints, bool has_cores, unsigned workers_per_core);
   /// Whether there is anything to look after.
   bool needed() const noexcept { return !endpoints_.empty(); }
 
@@ -47,6 +48,8 @@ class FabricWatch {
     note_poll();
     return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
   }
+  /// How often nodes of this process gave peers elsewhere something to do.
+  std::uint64_t requests() const noexcept;
   /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now.
   bool arm(int watcher);
 
@@ -91,6 +94,7 @@ class FabricWatch {
   std::function<void()> wake_service_;
   std::vector<fabric::Endpoint*> endpoints_;
   bool has_cores_ = false;
+  long rare_tick_nanoseconds_ = 0;
 
   std::atomic<int> watcher_{nobody};
   std::atomic<std::uint64_t> polls_{0};  // of workers

@@ -114,7 +114,7 @@ struct Runtime::Parts {
   std::vector<std::unique_ptr<Node>> nodes;
   std::unique_ptr<StallWatch> stall_watch;
   unsigned workers = 1;
-  bool bound = false;  // each to a core of its own
+  std::string binding;  // of the workers, for people
   bool used = false;
   bool job_failed = false;
   // Of the mains: how many are to be waited for, which are over, and what the first failure is to others.
@@ -193,7 +193,7 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
   make_nodes();
   if (threads == nullptr) return;
   const ThreadEngine::Options engine = engine_options(cores, options.bind);
-  bound = engine.first_core.has_value();
+  if (engine.first_core) binding = engine.idling.takes_turns ? ", each bound to a core" : ", each on a core of its own";
   threads->start(engine, fabric->endpoints());
   if (options.stall_seconds <= 0) return;
   stall_watch = std::make_unique<StallWatch>(
@@ -208,19 +208,21 @@ ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores, bool bind) 
   const unsigned nodes_here = nodes_of_this_host();
   const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   const auto nodes_of_a_process = static_cast<unsigned>(fabric->endpoints().size());
-  const unsigned processes_here = nodes_here / nodes_of_a_process;
-  if (workers > cores || processes_here * workers > cores_of_host) return engine;
+  const unsigned workers_here = nodes_here / nodes_of_a_process * workers;
+  engine.workers_per_core = (workers_here + cores_of_host - 1) / cores_of_host;
+  engine.idling.takes_turns = workers > cores || workers_here > cores_of_host;
   // A launcher may have bound each process to cores of its own.
-  const bool shares_cores = processes_here * workers <= cores;
+  const bool shares_cores = workers_here <= cores || cores == cores_of_host;
   if (bind) engine.first_core = shares_cores ? place_on_this_host() / nodes_of_a_process * workers : 0;
+  if (engine.idling.takes_turns) return engine;
   if (nodes_here == fabric->size()) {
     // Spinning pays only where nobody else wants the core.
-    engine.spins = spins_with_own_core;
+    engine.idling.spins = spins_with_own_core;
   } else {
     // The kernel's network wants the core, too, and may get it at the next tick only where a thread spins: messages
     // then take milliseconds. A yield lets it work at once.
-    engine.yields = yields_for_network;
-    engine.yield_seconds = yield_seconds_for_network;
+    engine.idling.yields = yields_for_network;
+    engine.idling.yield_seconds = yield_seconds_for_network;
   }
   return engine;
 }
@@ -471,7 +473,7 @@ std::string Runtime::describe() const {
   }
   if (parts_->simulator != nullptr) return text + "; times are virtual";
   return text + "; " + std::to_string(parts_->workers) + (parts_->workers == 1 ? " worker thread" : " worker threads") +
-         (parts_->bound ? ", each on a core of its own" : "");
+         parts_->binding;
 }
 
 int detail::report_failure(const std::exception& error) {

@@ -26,8 +26,9 @@ struct RuntimeOptions {
   std::string fabric = "local:1";  ///< see fabric/spec.h
   std::string network = "tcp";     ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
   unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
-  /// Each worker of the job keeps to a core of its host that is its own, and so do the threads that its tasks start.
-  /// Not where there are more workers than cores (Runtime::describe tells); a second job would take the same cores.
+  /// Each worker of the job keeps to a core of its host, and so do the threads that its tasks start: to one of its own,
+  /// or, where there are more workers than cores, to the next one in turn, so that each core has equally many. A second
+  /// job would take the same cores.
   bool bind = false;
   std::size_t segment_bytes = std::size_t{64} << 30U;
   LogLevel log_level = LogLevel::warning;

@@ -30,9 +30,6 @@ constexpr double patience_factor_once_heard = 2;
 // costs as much as running it.
 constexpr double neglected_seconds = 5e-6;
 constexpr std::uint32_t crowded_queue = 32;
-// A yield costs 0.5 us, and 1.5 where another process takes the core: what another core is about to send is worth so
-// many looks, which cost a fraction of that.
-constexpr unsigned looks_for_each_yield = 4;
 
 }  // namespace
 
@@ -56,7 +53,7 @@ ThreadEngine::~ThreadEngine() { stop(); }
 
 void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* const> endpoints) {
   options_ = options;
-  watch_.start(endpoints, options.spins > 0);
+  watch_.start(endpoints, options.idling.spins > 0, options.workers_per_core);
   for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
   seats_.push_back(std::make_unique<Seat>(*this, true));
   for (const auto& seat : seats_) {
@@ -210,21 +207,31 @@ Processor* ThreadEngine::next(Worker& worker) {
 bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
-  bool over = false;
-  const unsigned spins = watch_.needed() ? options_.spins : 0;
-  double yields_began = 0;
-  for (unsigned i = 0; i < spins + looks_for_each_yield * options_.yields && !over; ++i) {
-    over = watch_.poll() || has_tasks_for(seat) || stopping_.load();
-    if (!over) found = take_neglected(seat);
-    over |= found != nullptr;
-    if (over || i < spins) continue;
-    if (i == spins) yields_began = now();
-    if ((i - spins) % looks_for_each_yield != looks_for_each_yield - 1) continue;
-    if (now() - yields_began > options_.yield_seconds) break;
-    sched_yield();
+  Idling::Limits limits = options_.idling;
+  if (!watch_.needed()) {  // whatever comes makes a task ready
+    limits.spins = 0;
+    limits.takes_turns = false;
   }
+  const bool over = idle(limits, [&] {
+    if (has_tasks_for(seat) || stopping_.load()) return true;
+    found = take_neglected(seat);
+    return found != nullptr;
+  });
   searching_.fetch_sub(1, std::memory_order_seq_cst);
   return over;
+}
+
+// Polls and yields until `over()`, which is so if this returns true, or until it is time to sleep.
+template <class Over>
+bool ThreadEngine::idle(const Idling::Limits& limits, const Over& over) noexcept {
+  Idling idling(limits, watch_.requests());
+  for (auto next = Idling::Next::look; next != Idling::Next::sleep;) {
+    if (next == Idling::Next::yield) sched_yield();
+    const bool something_came = watch_.poll();
+    if (over()) return true;
+    next = idling.after_look(something_came, watch_.requests(), [this] { return now(); });
+  }
+  return false;
 }
 
 Processor* ThreadEngine::take_neglected(Seat& seat) {
@@ -252,7 +259,8 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
   auto is_over = [&] {
     return table.query(event) != EventState::untriggered || held.has_work() || has_tasks_for(seat) || stopping_.load();
   };
-  for (unsigned i = 0; i < options_.spins && !is_over();) i += watch_.poll_until(is_over);
+  for (unsigned i = 0; i < options_.idling.spins && !is_over();) i += watch_.poll_until(is_over);
+  if (options_.idling.takes_turns && !is_over()) idle(options_.idling, is_over);
   fabric::Context::hand_over_rest();
   return table.query(event) == EventState::triggered;
 }
@@ -263,7 +271,7 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
 void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
   const Worker* const worker = Worker::current();
   const bool is_worker = worker != nullptr && &worker->engine() == this;
-  if (is_worker && options_.spins > 0 && !seat_of(*worker).service) {
+  if (is_worker && options_.idling.spins > 0 && !seat_of(*worker).service) {
     const Seat& seat = seat_of(*worker);
     const double began = now();
     double happened = began;

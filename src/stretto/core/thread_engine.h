@@ -13,6 +13,7 @@
 
 #include "stretto/core/engine.h"
 #include "stretto/core/fabric_watch.h"
+#include "stretto/core/idling.h"
 #include "stretto/core/ready_queue.h"
 #include "stretto/core/worker.h"
 
@@ -31,11 +32,9 @@ class ThreadEngine final : public Engine {
     std::size_t stack_bytes = std::size_t{256} << 10U;
     /// Of those that the process may use: each worker keeps to one from here on, the service thread to the same ones.
     std::optional<std::size_t> first_core;
-    /// How often an idle worker polls before it yields: worth it only where it has a core to itself.
-    unsigned spins = 0;
-    unsigned yields = 100;
-    /// No more yields after so many seconds of them.
-    double yield_seconds = std::numeric_limits<double>::infinity();
+    Idling::Limits idling;
+    /// Of the job's processes on this host, for each of its cores, rounded up.
+    unsigned workers_per_core = 1;
   };
 
   ThreadEngine();
@@ -88,6 +87,8 @@ class ThreadEngine final : public Engine {
   }
   bool has_tasks_for(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
+  template <class Over>
+  bool idle(const Idling::Limits& limits, const Over& over) noexcept;
   bool serve_overflow();
   void sleep(Seat& seat);
   bool doze(Seat& seat, bool armed);

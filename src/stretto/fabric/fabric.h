@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,8 @@ class Endpoint {
   bool lost(NodeId peer) const { return lost_[peer]; }
   /// Whether it is lost, or has left in good order.
   bool gone(NodeId peer) const { return lost_[peer] || left_[peer]; }
+  /// How often peers in other processes were given something to do. Any thread.
+  std::uint64_t requests() const noexcept { return requests_.load(std::memory_order_relaxed); }
 
   /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
   void set_handler(MessageType type, MessageHandler& handler);
@@ -124,6 +127,10 @@ class Endpoint {
       lose(message.from, error);
     }
   }
+  /// Under the baton.
+  void count_request() noexcept {
+    requests_.store(requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void notify(NodeId from, Notification notification);
   void note_left(NodeId peer);
   /// Throws Error(invalid_argument) for what no fabric accepts.
@@ -151,6 +158,7 @@ class Endpoint {
   std::vector<EndpointObserver*> observers_;
   std::vector<bool> lost_;
   std::vector<bool> left_;
+  std::atomic<std::uint64_t> requests_{0};
 };
 
 /// How many nodes of a job share how many cores.

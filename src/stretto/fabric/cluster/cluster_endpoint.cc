@@ -55,6 +55,7 @@ void ClusterEndpoint::open() { open_ = true; }
 void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   check_send(to, header, payload);
   if (cluster::Transport* const transport = route_to(to)) {
+    count_request();
     transport->send(to, type, header, payload);
   } else if (to == self()) {
     std::vector<std::byte> bytes(header.begin(), header.end());
@@ -70,6 +71,7 @@ void ClusterEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notifi
                           Completion* completion) {
   check_peer(to);
   if (cluster::Transport* const transport = route_to(to)) {
+    count_request();
     transport->put(to, target, source, notification, completion);
   } else if (to == self() && !lost(to)) {
     put_to_self(target, source, notification, completion);
@@ -81,6 +83,7 @@ void ClusterEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notifi
 void ClusterEndpoint::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
   check_peer(from);
   if (cluster::Transport* const transport = route_to(from)) {
+    count_request();
     transport->get(from, source, destination, completion);
   } else if (from == self() && !lost(from)) {
     get_from_self(source, destination, completion);
