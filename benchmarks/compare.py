@@ -8,6 +8,7 @@ failed are listed by name.
 
 import argparse
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -107,14 +108,18 @@ def mark_of(ratio):
 
 
 def by_question(rows, field):
-    """Of each question the field by column, in the order in which they are printed."""
+    """Of each question the field by column, the median where several rounds were measured; in the order in which they
+    are printed."""
     questions = {}
     for row in rows:
         for question in questions_of(row):
-            questions.setdefault(question, {})[column_of(row)] = row[field]
+            questions.setdefault(question, {}).setdefault(column_of(row), []).append(row[field])
     strettos = {question for row in rows if row["rival"] == "stretto" for question in questions_of(row)}
     asked = [question for question in questions if question in strettos or not question[2]]
-    return [(question, questions[question]) for question in sorted(asked)]
+    medians = {
+        question: {column: statistics.median(values) for column, values in at.items()} for question, at in questions.items()
+    }
+    return [(question, medians[question]) for question in sorted(asked)]
 
 
 def print_times(rows, field, title):
