@@ -10,7 +10,8 @@ namespace stretto {
 ///
 /// First it only looks, which pays where it has a core to itself. Then it yields now and then. Where processes take
 /// turns on a core, who yields gets it back when all others there have had theirs. Unless it then gives them something
-/// to do, what it misses most likely comes from another core: it looks for longer before it sends them all round again.
+/// to do, what it misses most likely comes from another core, soon: it looks for longer before it sends them all round
+/// again; once, until something comes.
 class Idling {
  public:
   struct Limits {
@@ -41,7 +42,7 @@ class Idling {
     if (yields_ == 0) yields_began_ = time;
     if (time - yields_began_ > limits_.yield_seconds) return Next::sleep;
     ++yields_;
-    looks_ = limits_.takes_turns ? looks_in_turn : few_looks();
+    looks_ = limits_.takes_turns && yields_ == 1 ? looks_in_turn : few_looks();
     left_ = looks_;
     return Next::yield;
   }

@@ -90,20 +90,27 @@ TEST_F(TakesTurns, LooksForLongerOnceTheOthersHadTheirTurns) {
   const auto [long_look, next] = looks();
   EXPECT_GT(long_look, 10 * few_);
   EXPECT_EQ(next, Next::yield);
+}
+
+TEST_F(TakesTurns, LooksForLongerOnlyOnceUntilSomethingComes) {
+  const unsigned long_look = looks().first;
+  EXPECT_EQ(looks(), Looks(few_, Next::yield));
+  EXPECT_EQ(looks(true).first, few_);
   EXPECT_EQ(looks().first, long_look);
 }
 
 TEST_F(TakesTurns, WhatComesMeansThatTheRestIsNear) {
-  const unsigned long_look = looks().first;
-  for (unsigned i = 0; i < long_look / 2; ++i) EXPECT_EQ(look(), Next::look);
-  EXPECT_EQ(looks(true).first, long_look);
+  for (unsigned i = 0; i < 10 * few_; ++i) EXPECT_EQ(look(), Next::look);
+  const unsigned long_look = looks(true).first;
+  EXPECT_GT(long_look, 10 * few_);
+  EXPECT_EQ(looks().first, long_look);
 }
 
 TEST_F(TakesTurns, YieldsSoonOnceItGaveOthersSomethingToDo) {
   const unsigned long_look = looks().first;
   ++requests_;
   EXPECT_EQ(looks(true), Looks(few_, Next::yield));
-  EXPECT_EQ(looks(), Looks(long_look, Next::yield));
+  EXPECT_EQ(looks(true), Looks(long_look, Next::yield));
   for (unsigned i = 0; i < long_look / 2; ++i) EXPECT_EQ(look(), Next::look);
   ++requests_;
   EXPECT_EQ(looks(), Looks(few_, Next::yield));
