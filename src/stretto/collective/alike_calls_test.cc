@@ -8,6 +8,7 @@
 
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
+#include "stretto/core/segment_array.h"
 
 // Calls that are alike share what was worked out for the first, down to the object that serves them: nothing of one
 // may show in another.
@@ -118,6 +119,29 @@ TEST_P(AlikeCalls, OutliveOneThatFails) {
       }
       EXPECT_TRUE(failed);
       EXPECT_EQ(co_await allreduce(node, all, 1, sum), 2);
+    }
+  });
+}
+
+// Large ones: nothing of where the last one's data lay, or how far they had come, is left. Sizes on both sides of what
+// is sent at once, of a piece, and of what scratch an operation has itself.
+TEST_P(AlikeCalls, OfLargeVectors) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (const std::size_t size : {100U, 1'000U, 3'000U, 20'000U, 100'000U}) {
+      SegmentArray<int> mapped(node, 2 * size);
+      std::vector<int> own(2 * size);
+      for (int round = 0; round < 6; ++round) {
+        // By turns in memory that peers reach and in the caller's.
+        const std::span<int> memory = round % 3 == 0 ? std::span<int>(own) : std::span<int>(mapped);
+        const std::span<int> in = memory.first(size);
+        const std::span<int> out = memory.last(size);
+        for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<int>(i) + round + static_cast<int>(node.id());
+        co_await allreduce(node, all, std::span<const int>(in), out, sum);
+        for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(out[i], 3 * (static_cast<int>(i) + round) + 3) << size;
+        co_await broadcast(node, all, out, 1);
+        for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(out[i], 3 * (static_cast<int>(i) + round) + 3) << size;
+      }
     }
   });
 }

@@ -173,7 +173,8 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
   Event completion;
   const bool is_plain = call.lists == nullptr && call.set == nullptr && options.algorithm().empty() &&
                         !options.precondition().exists() && call.auxiliaries == 0;
-  if (!is_plain || call.input.size() > eager_bytes) return completion;
+  if (!is_plain || std::max(call.input.size(), call.output.size()) > CollectiveOperation::piece_bytes)
+    return completion;
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
   endpoint_.context().try_run(
       [&] {

@@ -55,6 +55,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   call_.reduction.as_task = reduction.as_task;
   if (reduction.op != nullptr) call_.reduction.op = std::move(reduction.op);
   if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
+  std::fill(transfers_.begin(), transfers_.end(), Transfer());
   precondition_ = options.precondition();
   completion_ = std::exchange(next_completion_, no_event);
   where_ = options.where();
@@ -63,10 +64,10 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   told_that_it_waits_ = false;
 }
 
-// Only what is small, and for which nothing was made that is not made again.
+// Only one for which nothing was made that is not made again.
 bool CollectiveOperation::may_serve_again() const noexcept {
-  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && transfers_.empty() &&
-         scratch_offset_ < 0 && large_scratch_ == nullptr;
+  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && scratch_offset_ < 0 &&
+         large_scratch_ == nullptr;
 }
 
 void CollectiveOperation::leave() noexcept {
@@ -284,7 +285,7 @@ void CollectiveOperation::finish_if_untouched() {
 
 void CollectiveOperation::finish() {
   stage_ = Stage::over;
-  if (engaged_) service_.endpoint().context().disengage();
+  if (std::exchange(engaged_, false)) service_.endpoint().context().disengage();
   stream_->end(identity_);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   if (call_.keep_alive != nullptr) call_.keep_alive.reset();

@@ -39,6 +39,10 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
   enum class Tell : std::uint8_t { neighbours, everybody };
 
+  /// What is done in one go under the baton, so that small operations overtake. Who has no more than that is not
+  /// waited for as one that takes long (see Context::engage).
+  static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+
   /// One that takes its number when it gets the baton (it is to be posted), and begins when its precondition has
   /// triggered. `named`: how the caller wants it done. `completion` triggers when it is over.
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
@@ -77,8 +81,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_member_gone(NodeId member, const Cause& cause);
 
  private:
-  // What is done in one go under the baton, so that small operations overtake.
-  static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
   // Scratch up to this size lies inside of the operation.
   static constexpr std::size_t own_scratch_bytes = 256;
 
