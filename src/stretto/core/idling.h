@@ -27,14 +27,17 @@ class Idling {
 
   /// `requests`: how often this worker's process has given others something to do.
   Idling(const Limits& limits, std::uint64_t requests) noexcept
-      : limits_(limits), requests_(requests), looks_(limits.spins > 0 ? limits.spins : few_looks()), left_(looks_) {}
+      : limits_(limits), requests_(requests), looks_(first_looks()), left_(looks_) {}
 
   /// After a look at which there was nothing to do, though `something_came`, perhaps. `now()`: seconds.
   template <class Now>
   Next after_look(bool something_came, std::uint64_t requests, const Now& now) {
-    if (something_came) yields_ = 0;
-    if (limits_.takes_turns && requests != requests_) looks_ = few_looks();
-    if (something_came || requests != requests_) left_ = looks_;
+    if (something_came) {
+      yields_ = 0;
+      if (!limits_.takes_turns) looks_ = first_looks();
+      left_ = looks_;
+    }
+    if (limits_.takes_turns && requests != requests_) left_ = looks_ = few_looks();
     requests_ = requests;
     if (--left_ > 0) return Next::look;
     if (yields_ == limits_.yields) return Next::sleep;
@@ -48,6 +51,7 @@ class Idling {
   }
 
  private:
+  unsigned first_looks() const noexcept { return limits_.spins > 0 ? limits_.spins : few_looks(); }
   // A yield that comes back at once costs 0.5 us: what another core is about to send is worth some looks, which cost a
   // fraction of that. Who waits for those with whom he shares the core only keeps it from them.
   unsigned few_looks() const noexcept { return limits_.takes_turns ? 1 : 4; }

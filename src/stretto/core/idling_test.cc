@@ -50,6 +50,9 @@ TEST_F(IdlingTest, SpinsFirstWhereItHasACore) {
   begin();
   EXPECT_EQ(looks(), Looks(1'000, Next::yield));
   EXPECT_LT(looks().first, 10U);
+  EXPECT_EQ(looks(true), Looks(1'000, Next::yield)) << "whatever came may be followed by more";
+  ++requests_;
+  EXPECT_LT(looks().first, 10U) << "nobody else wants the core";
 }
 
 TEST_F(IdlingTest, WhateverComesBeginsThePatienceAnew) {
