@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from common import ROOT, arguments_of, size_text, table, write
 from svg import BLUE, GREEN, INK, ORANGE, PINK, SKY, SOFT, YELLOW, Curve, Panel, chart
@@ -62,11 +63,12 @@ def who(row: dict) -> str:
 
 
 def values_of(rows: list[dict], question: Question, place: tuple[int, float]) -> Values:
-    values: Values = {}
+    """The medians, where several rounds were measured."""
+    rounds: dict[str, dict[int, list[float]]] = {}
     for row in rows:
         if row.get("operation") == question.operation and place_of(row) == place and who(row):
-            values.setdefault(who(row), {})[row["bytes"]] = question.scale * row[question.field]
-    return values
+            rounds.setdefault(who(row), {}).setdefault(row["bytes"], []).append(question.scale * row[question.field])
+    return {name: {size: median(values) for size, values in by_size.items()} for name, by_size in rounds.items()}
 
 
 def groups_of(rows: list[dict], question: Question) -> list[tuple[Question, tuple[int, float], Values]]:
