@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <memory>
-#include <optional>
 
 #include "stretto/fabric/segment.h"
 
@@ -27,44 +27,37 @@ class QuietEndpoint final : public fabric::Endpoint {
 
 class FabricWatchTest : public ::testing::Test {
  protected:
-  void start(unsigned workers_per_core) { watch_.start(endpoints_, false, workers_per_core); }
-  // What the service thread sleeps that finds a worker at it each time.
-  long tick() {
-    watch_.service_woke_up(false);
-    watch_.poll();
-    const std::optional<timespec> time = watch_.tick_of_service(false);
-    return time ? time->tv_sec * 1'000'000'000 + time->tv_nsec : -1;
+  // What the service thread sleeps first where so many workers share a core.
+  timespec tick(unsigned workers_per_core) {
+    FabricWatch watch([] { return 0.0; }, [] {});
+    watch.start(endpoints_, false, workers_per_core);
+    return watch.tick_of_service(false).value();
   }
 
   fabric::Context context_{nullptr};
   QuietEndpoint endpoint_{context_};
   fabric::Endpoint* endpoints_[1] = {&endpoint_};
-  FabricWatch watch_{[] { return 0.0; }, [] {}};
 };
 
 TEST_F(FabricWatchTest, TicksAreRarerWhereWorkersShareACore) {
-  start(1);
-  const long alone = tick();
-  EXPECT_GT(alone, 0);
-  FabricWatch crowded([] { return 0.0; }, [] {});
-  crowded.start(endpoints_, false, 8);
-  EXPECT_EQ(crowded.tick_of_service(false)->tv_nsec, 8 * alone);
+  const timespec alone = tick(1);
+  EXPECT_GT(alone.tv_nsec, 0);
+  EXPECT_EQ(tick(8).tv_nsec, 8 * alone.tv_nsec);
 }
 
 TEST_F(FabricWatchTest, TicksAreNeverLongerThanAPartOfASecond) {
-  start(1'000'000);
-  watch_.service_woke_up(false);
-  const std::optional<timespec> time = watch_.tick_of_service(false);
-  EXPECT_EQ(time->tv_sec, 0);
-  EXPECT_GT(time->tv_nsec, 0);
-  EXPECT_LT(2 * time->tv_nsec, 1'000'000'000);
+  const timespec longest = tick(1'000'000);
+  EXPECT_EQ(longest.tv_sec, 0);
+  EXPECT_GT(longest.tv_nsec, tick(8).tv_nsec);
+  EXPECT_LT(2 * longest.tv_nsec, 1'000'000'000);
 }
 
 TEST_F(FabricWatchTest, CountsWhatPeersWereGivenToDo) {
-  start(1);
-  EXPECT_EQ(watch_.requests(), 0U);
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1);
+  EXPECT_EQ(watch.requests(), 0U);
   endpoint_.send(1, fabric::MessageType{}, {}, {});
-  EXPECT_EQ(watch_.requests(), 1U);
+  EXPECT_EQ(watch.requests(), 1U);
 }
 
 }  // namespace
