@@ -10,8 +10,8 @@ namespace stretto::schedule {
 ///
 /// Source: Sanders and Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006, on clusters of SMP nodes.
 ///
-/// The first member of each host speaks for it; nobody asks for the last host's sum. Ranks 0 to 2 on one host, 3 and 4 on another; prefix | sum of the host
-/// or, from the second line on, of the hosts before:
+/// The first member of each host speaks for it; nobody asks for the last host's sum. Ranks 0 to 2 on one host, 3 and 4
+/// on another; prefix | sum of the host or, from the second line on, of the hosts before:
 ///
 ///     rank         0              1              2              3              4
 ///     inside       a | abc <- 1,2 ab |           abc |          d |            de |
