@@ -9,6 +9,7 @@
 
 #include "stretto/base/arena.h"
 #include "stretto/collective/make_call.h"
+#include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/extension.h"
 
@@ -167,14 +168,13 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   return completion;
 }
 
-// For what is small and like a call before, whose operation was kept: nothing about it is to be checked again but what
-// is looked at here. no_event: it is not that, or somebody else has the baton.
+// For what is done in one go and like a call before, whose operation was kept: nothing about it is to be checked again
+// but what is looked at here. no_event: it is not that, or somebody else has the baton.
 Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options) {
   Event completion;
   const bool is_plain = call.lists == nullptr && call.set == nullptr && options.algorithm().empty() &&
                         !options.precondition().exists() && call.auxiliaries == 0;
-  if (!is_plain || std::max(call.input.size(), call.output.size()) > CollectiveOperation::piece_bytes)
-    return completion;
+  if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return completion;
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
   endpoint_.context().try_run(
       [&] {

@@ -19,6 +19,7 @@
 #include "stretto/collective/preparation.h"
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/step_states.h"
+#include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
@@ -38,10 +39,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
  public:
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
   enum class Tell : std::uint8_t { neighbours, everybody };
-
-  /// What is done in one go under the baton, so that small operations overtake. Who has no more than that is not
-  /// waited for as one that takes long (see Context::engage).
-  static constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
 
   /// One that takes its number when it gets the baton (it is to be posted), and begins when its precondition has
   /// triggered. `named`: how the caller wants it done. `completion` triggers when it is over.
@@ -99,17 +96,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     const std::byte* left;
     const std::byte* right;
     std::size_t done;
-  };
-  // A large message under way: of a send, what is known of its target; of a receive, of its source.
-  struct Transfer {
-    bool known = false;          // the receiver is ready, or the sender has granted something
-    bool told = false;           // likewise, by us
-    std::byte* place = nullptr;  // in the peer's memory, where that is mapped
-    std::uint64_t offset = 0;    // over a wire: of the target
-    std::uint32_t pieces = 0;    // over a wire: that have been put, or have come
-    std::uint64_t landing = 0;   // see ReadyHeader; of a receive over a wire: its name
-    std::size_t bytes = 0;       // sent, copied to staging, granted to us, or landed so far
-    std::int64_t staging = -1;   // in our segment, where our memory cannot be reached
   };
   class Entry;
   // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
@@ -187,7 +173,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void say_ready(std::uint32_t step);
   void start_large_send(std::uint32_t step);
   void start_large_receive(std::uint32_t step);
-  static std::uint64_t pieces_of(std::size_t bytes) { return (bytes + piece_bytes - 1) / piece_bytes; }
   std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
   void forget_landings();
   void do_piece_of_sending();

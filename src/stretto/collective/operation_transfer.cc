@@ -35,7 +35,7 @@ struct CollectiveOperation::PutDone : fabric::Completion {
   bool last;
 };
 
-CollectiveOperation::Transfer& CollectiveOperation::transfer(std::uint32_t step) {
+Transfer& CollectiveOperation::transfer(std::uint32_t step) {
   if (transfers_.empty()) transfers_.resize(plan_->steps().size());
   return transfers_[step];
 }

@@ -209,8 +209,9 @@ ThreadEngine::Options Runtime::Parts::engine_options(unsigned cores, bool bind) 
   const auto cores_of_host = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   const auto nodes_of_a_process = static_cast<unsigned>(fabric->endpoints().size());
   const unsigned workers_here = nodes_here / nodes_of_a_process * workers;
-  engine.workers_per_core = (workers_here + cores_of_host - 1) / cores_of_host;
-  engine.idling.takes_turns = workers > cores || workers_here > cores_of_host;
+  const auto a_core = [](unsigned count, unsigned among) { return (count + among - 1) / among; };
+  engine.workers_per_core = std::max(a_core(workers, cores), a_core(workers_here, cores_of_host));
+  engine.idling.takes_turns = engine.workers_per_core > 1;
   // A launcher may have bound each process to cores of its own.
   const bool shares_cores = workers_here <= cores || cores == cores_of_host;
   if (bind) engine.first_core = shares_cores ? place_on_this_host() / nodes_of_a_process * workers : 0;

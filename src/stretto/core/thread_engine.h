@@ -32,7 +32,7 @@ class ThreadEngine final : public Engine {
     /// Of those that the process may use: each worker keeps to one from here on, the service thread to the same ones.
     std::optional<std::size_t> first_core;
     Idling::Limits idling;
-    /// Of the job's processes on this host, for each of its cores, rounded up.
+    /// Of all of the job's processes on this host, rounded up.
     unsigned workers_per_core = 1;
   };
 

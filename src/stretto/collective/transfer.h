@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto {
+
+/// What an operation moves or combines in one go under the baton, so that small operations overtake. Who has no more
+/// than that is not waited for as one that takes long (see Context::engage).
+inline constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
+
+/// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
+/// receive, of its source.
+struct Transfer {
+  bool known = false;          ///< the receiver is ready, or the sender has granted something
+  bool told = false;           ///< likewise, by us
+  std::byte* place = nullptr;  ///< in the peer's memory, where that is mapped
+  std::uint64_t offset = 0;    ///< over a wire: of the target
+  std::uint32_t pieces = 0;    ///< over a wire: that have been put, or have come
+  std::uint64_t landing = 0;   ///< see ReadyHeader; of a receive over a wire: its name
+  std::size_t bytes = 0;       ///< sent, copied to staging, granted to us, or landed so far
+  std::int64_t staging = -1;   ///< in our segment, where our memory cannot be reached
+};
+
+}  // namespace stretto
