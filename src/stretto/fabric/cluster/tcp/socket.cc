@@ -7,11 +7,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "stretto/base/error.h"
 #include "stretto/fabric/bootstrap/socket.h"
@@ -94,6 +96,11 @@ void set(const Descriptor& socket, int level, int option, int value) {
 // acknowledgements of the other direction wait behind it: with 64 KiB both directions of a link are full, with the
 // kernel's own choice they reach 75 % (docs/decisions/0019).
 constexpr int send_buffer_bytes = 64 * 1024;
+// BBR sends no faster than it believes the path to be, and of a connection that carries a few bytes at a time it
+// believes too little: what comes soon after something else then waits for a timer of the kernel's
+// (docs/decisions/0032).
+constexpr std::string_view pacing_congestion_control = "bbr";
+constexpr std::string_view plain_congestion_control = "reno";  // in every kernel, and allowed to everybody
 // A host that vanished is noticed after 10 s and three questions, where nothing is under way.
 constexpr int idle_seconds = 10;
 constexpr int question_seconds = 2;
@@ -101,7 +108,17 @@ constexpr int questions = 3;
 // Nobody answers a call: each attempt takes twice as long as the one before, 7 s in all.
 constexpr int connect_attempts = 2;
 
+void avoid_pacing(const Descriptor& socket) {
+  std::array<char, 16> name{};  // what the kernel has for it
+  socklen_t size = name.size();
+  if (getsockopt(socket.number(), IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) != 0) return;
+  if (!std::string_view(name.data(), strnlen(name.data(), size)).starts_with(pacing_congestion_control)) return;
+  setsockopt(socket.number(), IPPROTO_TCP, TCP_CONGESTION, plain_congestion_control.data(),
+             static_cast<socklen_t>(plain_congestion_control.size()));  // an improvement only
+}
+
 void prepare(const Descriptor& socket) {
+  avoid_pacing(socket);
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_bytes);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
