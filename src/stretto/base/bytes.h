@@ -25,6 +25,11 @@ ByteSpan writable_bytes_of(T& object) noexcept {
   return std::as_writable_bytes(std::span<T, 1>(&object, 1));
 }
 
+/// Whether no byte is in both.
+inline bool are_apart(ConstByteSpan a, ConstByteSpan b) noexcept {
+  return a.empty() || b.empty() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
+}
+
 namespace detail {
 
 void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;

@@ -39,10 +39,6 @@ void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t
   }
 }
 
-bool are_apart(ConstByteSpan in, ConstByteSpan out) noexcept {
-  return in.empty() || out.empty() || in.data() + in.size() <= out.data() || out.data() + out.size() <= in.data();
-}
-
 // What is in place where input and output are of one size.
 bool are_the_same(const CollectiveCall& call) noexcept {
   return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&

@@ -24,6 +24,7 @@ class Pass {
       : algorithm_(algorithm), schedule_(schedule), all_do_as_i_do_(algorithm.rotation_symmetric(schedule.shape)) {
     const std::size_t steps = schedule.steps.size();
     lowering_.in_place.resize(steps, false);
+    lowering_.lent.resize(steps, false);
     lowering_.reader.resize(steps, Lowering::none);
     lowering_.source_from.resize(steps, Lowering::none);
     lowering_.base_from.resize(steps, Lowering::none);
@@ -65,6 +66,7 @@ class Pass {
   /// What the rank at a message's other end does with it.
   struct OtherEnd {
     schedule::BlockRef blocks;         ///< what it sends, or where it receives
+    bool lends = false;                ///< it sends, and lends what it grants
     bool takes_in_place = false;       ///< it receives, and reads what it gets where it lies here
     schedule::BlockRef combined_into;  ///< if so, where to
   };
@@ -82,10 +84,10 @@ class Pass {
   OtherEnd other_end(std::uint32_t message, const Round& there, Rank me) const {
     const bool sent = step_at(message).kind == StepKind::send;
     const std::size_t place = there.find(sent ? StepKind::receive : StepKind::send, me, ordinals_[message]);
-    if (!sent) return {there[place].source(), false, {}};
+    if (!sent) return {there[place].source(), there.lends(), false, {}};
     const std::size_t reader = there.reader_of(place);
-    if (reader == Round::none) return {there[place].destination(), false, {}};
-    return {there[place].destination(), true, there[reader].destination()};
+    if (reader == Round::none) return {there[place].destination(), false, false, {}};
+    return {there[place].destination(), false, true, there[reader].destination()};
   }
 
   void mark_receive(std::uint32_t step) {
@@ -95,6 +97,7 @@ class Pass {
     const auto reader = static_cast<std::uint32_t>(found);
     const bool is_source = step_at(reader).source() == step_at(step).destination();
     lowering_.in_place[step] = true;
+    lowering_.lent[step] = other_end(step).lends;
     lowering_.reader[step] = reader;
     lowering_.taken_in_place.push_back(step);
     (is_source ? lowering_.source_from : lowering_.base_from)[reader] = step;
@@ -103,6 +106,7 @@ class Pass {
   void mark_send(std::uint32_t step) {
     if (step_at(step).count == 0) return;
     lowering_.in_place[step] = round_of_[step] == 0 && other_end(step).takes_in_place;
+    lowering_.lent[step] = lowering_.in_place[step] && rounds_.front().lends();
     for (const std::uint32_t before : schedule_.dependencies_of(step)) {
       const bool made_it =
           step_at(before).kind == StepKind::reduce && step_at(before).destination() == step_at(step).source();

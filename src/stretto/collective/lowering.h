@@ -17,9 +17,13 @@ struct Lowering {
 
   /// By step. Of a message: what its receiver does first with it, out of scratch, is to combine it. So it may as well
   /// combine it from where it lies at the sender: the sender *grants* its memory, and nothing is sent. Only in the
-  /// first round, and only where the receiver then writes nothing that it sends: so no two ranks wait for each other's
-  /// grants.
+  /// first round, and only where the receiver then writes nothing that it sends, or only lends that: so no two ranks
+  /// wait for each other's grants.
   std::vector<bool> in_place;
+  /// By step. Of such a message: its sender is done with it when it is granted, not when it has been read. Its data are
+  /// of the input, which the schedule writes over only where input and output are the same memory; then a copy is
+  /// granted.
+  std::vector<bool> lent;
   /// By step. Of such a receive: the reduce that takes it from there. Of a reduce: the receives that its source and
   /// what it adds that to come by, if they are such.
   std::vector<std::uint32_t> reader;

@@ -188,6 +188,7 @@ class SharedRun {
     const State theirs = states_[step.peer][other];
     if (step.kind == StepKind::receive) return theirs == State::complete || (in_place && theirs == State::started);
     if (step.count == 0) return true;
+    if (all_.lowerings[rank].lent[at]) return true;
     const Lowering& lowering = all_.lowerings[step.peer];
     if (!in_place) return theirs != State::waiting || is_ready_early(lowering, other);
     return lowering.reader[other] != none && states_[step.peer][lowering.reader[other]] == State::complete;
@@ -245,6 +246,24 @@ std::string fault_of_following(const Lowered& all) {
   });
 }
 
+// Of a send that is over before its receiver has read it, though it may change.
+std::string fault_of_lending(const Lowered& all) {
+  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
+    const Step& send = all.step(rank, at);
+    const std::uint32_t other = send.is_message() ? all.other_end(rank, at) : none;
+    const bool is_lent = all.lowerings[rank].lent[at];
+    if (other != none && all.lowerings[send.peer].lent[other] != is_lent) return "is lent at one end only";
+    if (!is_lent) return {};
+    if (!all.lowerings[rank].in_place[at]) return "is lent, but not granted";
+    if (send.kind == StepKind::receive) return {};
+    const std::vector<Step>& steps = all.schedules[rank].steps;
+    const bool changes =
+        std::any_of(steps.begin(), steps.end(), [&](const Step& each) { return writes(each, send.source()); });
+    const bool is_copied = !changes && send.source().buffer == Buffer::input;  // by who has input and output in place
+    return is_copied ? "" : "is lent, and written over";
+  });
+}
+
 bool within(const BlockRef& blocks, const Lowering::Slots& slots) {
   return blocks.buffer != Buffer::scratch || blocks.count == 0 ||
          (blocks.first >= slots.first && blocks.first + blocks.count <= slots.end);
@@ -293,7 +312,7 @@ std::string missed_copy(const Lowered& all) {
 
 std::string fault_of(const Lowered& all) {
   for (const auto check : {disagreement_of_ends, fault_of_readers, early_overwriting, fault_of_following,
-                           uncovered_scratch, missed_copy}) {
+                           fault_of_lending, uncovered_scratch, missed_copy}) {
     const std::string fault = check(all);
     if (!fault.empty()) return fault;
   }
@@ -335,11 +354,23 @@ TEST(Lowering, TakesADirectAllreduceInPlace) {
   }
 }
 
-TEST(Lowering, LeavesAnExchangeAlone) {
+// The first round of the two: what it sends is the input, which only callers in place write over.
+TEST(Lowering, LendsWhatIsExchanged) {
   const Lowered all = lowered("recursive_doubling", 4);
   for (const Lowering& each : all.lowerings) {
-    EXPECT_EQ(marked(each.in_place), 0U);
+    EXPECT_EQ(marked(each.in_place), 2U) << "one grant, one taken";
+    EXPECT_EQ(marked(each.lent), 2U);
+    EXPECT_EQ(marked(each.reader), 1U);
     EXPECT_TRUE(each.ready_early.empty());
+    EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
+  }
+}
+
+// Every rank's share of the first round is a part of the output.
+TEST(Lowering, LeavesAnExchangeOfWhatIsWrittenAlone) {
+  const Lowered all = lowered("padded_doubling", 5);
+  for (const Lowering& each : all.lowerings) {
+    EXPECT_EQ(marked(each.in_place), 0U);
     EXPECT_EQ(each.scratch.end, each.scratch_in_place.end);
   }
 }
@@ -362,20 +393,22 @@ TEST(LoweringCheck, SeesEndsThatDisagree) {
 // Each of two partners grants the other what it then writes over, and waits until the other has read it.
 TEST(LoweringCheck, SeesAnExchangeThatWaitsForItself) {
   Lowered all = lowered("recursive_doubling", 4);
-  for (Rank rank = 0; rank < 4; ++rank) {
-    const Schedule& schedule = all.schedules[rank];
-    Lowering& lowering = all.lowerings[rank];
-    for (std::uint32_t at = 0; at < schedule.round_offsets[1]; ++at) {
-      lowering.in_place[at] = schedule.steps[at].is_message();
-      if (schedule.steps[at].kind != StepKind::receive) continue;
-      lowering.reader[at] = schedule.successors_of(at).front();
-      lowering.source_from[lowering.reader[at]] = at;
-      lowering.taken_in_place.push_back(at);
-    }
-  }
+  for (Lowering& each : all.lowerings) each.lent.assign(each.lent.size(), false);
   EXPECT_EQ(disagreement_of_ends(all), "");
   EXPECT_EQ(fault_of_readers(all), "");
   EXPECT_NE(SharedRun(all).stuck().find("never completes"), std::string::npos);
+}
+
+TEST(LoweringCheck, SeesWhatIsLentAndChanged) {
+  Lowered all = lowered("recursive_doubling", 4);
+  Schedule& schedule = all.schedules[2];
+  const std::uint32_t sent = first_marked(all.lowerings[2].lent, true);
+  schedule.steps[sent].source_buffer = Buffer::output;
+  EXPECT_NE(fault_of_lending(all).find("written over"), std::string::npos);
+  all.lowerings[2].in_place[sent] = false;
+  EXPECT_NE(fault_of_lending(all).find("not granted"), std::string::npos);
+  all.lowerings[2].lent[sent] = false;
+  EXPECT_NE(fault_of_lending(all).find("at one end only"), std::string::npos);
 }
 
 TEST(LoweringCheck, SeesAReaderThatReadsSomethingElse) {
@@ -405,7 +438,7 @@ TEST(LoweringCheck, SeesScratchThatIsTooSmall) {
     --all.lowerings[0].scratch.end;
     EXPECT_NE(uncovered_scratch(all), "") << name;
   }
-  Lowered all = lowered("recursive_doubling", 5);
+  Lowered all = lowered("padded_doubling", 5);
   --all.lowerings[0].scratch_in_place.end;
   EXPECT_NE(uncovered_scratch(all), "");
 }

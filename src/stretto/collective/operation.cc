@@ -66,8 +66,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
 
 // Only one for which nothing was made that is not made again.
 bool CollectiveOperation::may_serve_again() const noexcept {
-  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && scratch_offset_ < 0 &&
-         large_scratch_ == nullptr;
+  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && scratch_offset_ < 0;
 }
 
 void CollectiveOperation::leave() noexcept {
@@ -209,7 +208,7 @@ void CollectiveOperation::run() {
     start_step(step);
     if (stage_ != Stage::begun) return;
   }
-  if (states_.all_complete() && combines_.empty() && !combining_in_task_) {
+  if (states_.all_complete() && combines_.empty() && !combining_in_task_ && lent_ == 0) {
     finish();
   } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
     greet_first_awaited();
@@ -247,7 +246,7 @@ void CollectiveOperation::note_exposures() {
     const NodeId peer = step_at(step).node;
     if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
     const bool in_memory = step_at(step).shares_memory;
-    if (in_memory && states_.of(step) == StepStates::State::complete) continue;
+    if (in_memory && states_.of(step) == StepStates::State::complete && !is_lent(step)) continue;
     if (in_memory) {
       exposures_.note_shared(peer);
     } else {
@@ -317,7 +316,8 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   std::vector<NodeId> awaited = exposures_.peers();
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
-    if (!step_at(step).is_message() || states_.of(step) != StepStates::State::started) continue;
+    const bool is_open = states_.of(step) == StepStates::State::started || is_lent(step);
+    if (!step_at(step).is_message() || !is_open) continue;
     awaited.push_back(step_at(step).node);
   }
   std::sort(awaited.begin(), awaited.end());

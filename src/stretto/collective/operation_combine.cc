@@ -92,13 +92,13 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    return from == Plan::none ? buffers_.bytes_of(place).data() : transfer(from).place;
+    return from != Plan::none && is_granted(from) ? transfers_[from].place : buffers_.bytes_of(place).data();
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
   if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.as_task) {
     combine_now(out.data(), left, right, out.size());
-    complete_step(step);
+    combined(step);
     return;
   }
   combines_.push_back({step, out, left, right, 0});
@@ -115,7 +115,7 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) {
   std::size_t bytes = combine.out.size();
   if (combine.step == Plan::none) return bytes;
   for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
-    if (receive != Plan::none) bytes = std::min(bytes, transfer(receive).bytes);
+    if (receive != Plan::none && is_granted(receive)) bytes = std::min(bytes, transfers_[receive].bytes);
   }
   return bytes / call_.element_bytes * call_.element_bytes;
 }

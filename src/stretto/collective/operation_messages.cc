@@ -23,6 +23,7 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     start_large_send(step);
     return;
   }
+  if (what.is_pulled && grant_in_place(step)) return;
   if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
   if (service_.eager_window().take(what.node, what.data.bytes)) {
     send_data(step);
@@ -180,8 +181,9 @@ void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Messag
   const ConstByteSpan payload = message.payload;
   const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), theirs.tag);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
-  if (step_at(step).is_large() || !states_.note_message(step))
+  if (step_at(step).is_large() || is_granted(step) || !states_.note_message(step)) {
     refuse(message.from, "sends data that have no place there");
+  }
   if (states_.of(step) == StepStates::State::waiting) {
     parked_.add(message);
     return;

@@ -70,17 +70,24 @@ void CollectiveOperation::start_large_send(std::uint32_t step) {
   }
 }
 
-// The receiver reads where the data lie, or, if it can't reach them there, where we copy them piece by piece.
+// Has the receiver read the data where they lie. False: it can't reach them there, or they will be written over before
+// it has read them.
+bool CollectiveOperation::grant_in_place(std::uint32_t step) {
+  const ByteSpan data = data_of(step);
+  if (step_at(step).is_lent && !are_apart(data, call_.output)) return false;
+  const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+  if (!offset) return false;
+  send_grant(step, *offset, data.size());
+  if (step_at(step).is_lent) lend(step);
+  return true;
+}
+
+// The receiver reads where the data lie, or where we copy them piece by piece.
 void CollectiveOperation::grant(std::uint32_t step) {
   engage();
-  const ByteSpan data = data_of(step);
-  const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
-  if (offset) {
-    send_grant(step, *offset, data.size());
-    return;
-  }
+  if (grant_in_place(step)) return;
   try {
-    transfer(step).staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data.size()));
+    transfer(step).staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data_of(step).size()));
   } catch (const Error&) {
     fail(cause_of_current_exception("a collective"), Tell::everybody);
     return;
@@ -105,6 +112,14 @@ void CollectiveOperation::stage_piece(std::uint32_t step) {
   copy_to_shared(service_.endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   send_grant(step, offset, staged.bytes);
+  if (step_at(step).is_lent && staged.bytes == data.size()) lend(step);
+}
+
+// What follows need not wait for the receiver; the operation's end does.
+void CollectiveOperation::lend(std::uint32_t step) {
+  transfer(step).lent = true;
+  ++lent_;
+  complete_step(step);
 }
 
 void CollectiveOperation::start_large_receive(std::uint32_t step) {
@@ -212,8 +227,9 @@ void CollectiveOperation::end_large_send(std::uint32_t step) {
   complete_step(step);
 }
 
-// We have combined what a peer had granted.
+// We have combined what a peer had granted, or sent instead.
 void CollectiveOperation::end_pulled(std::uint32_t receive) {
+  if (!is_granted(receive)) return;
   const CallHeader done = header(step_at(receive).tag);
   send_to(step_at(receive).node, fabric::MessageType::collective_done, stretto::bytes_of(done));
 }
@@ -268,9 +284,8 @@ void CollectiveOperation::on_ready(const ReadyHeader& header, NodeId from) {
 void CollectiveOperation::on_grant(const GrantHeader& header, NodeId from) {
   const std::uint32_t step = plan_->receive_step(group().rank_of(from), header.call.tag);
   if (!has_size(from, header.call, header.bytes, step)) return;
-  if (!step_at(step).is_pulled || header.available > header.bytes) {
-    refuse(from, "grants what is not read");
-  }
+  const bool fits = step_at(step).is_large() ? header.available <= header.bytes : header.available == header.bytes;
+  if (!step_at(step).is_pulled || !fits || states_.has_message(step)) refuse(from, "grants what is not read");
   engage();
   Transfer& incoming = transfer(step);
   if (!std::exchange(incoming.known, true)) {
@@ -291,7 +306,11 @@ void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
   if (outgoing.staging >= 0 && outgoing.bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
   if (outgoing.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(outgoing.staging));
   outgoing.staging = -1;
-  complete_step(step);
+  if (std::exchange(outgoing.lent, false)) {
+    --lent_;
+  } else {
+    complete_step(step);
+  }
   run();
 }
 

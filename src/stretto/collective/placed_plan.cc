@@ -47,7 +47,9 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.node = members.node(step.peer);
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
-      placed.is_pulled = placed.is_large() && placed.shares_memory && lowering.in_place[index];
+      const std::size_t most_sent = lowering.lent[index] ? schedule::most_exchanged_inline_bytes : eager_bytes;
+      placed.is_pulled = placed.data.bytes > most_sent && placed.shares_memory && lowering.in_place[index];
+      placed.is_lent = placed.is_pulled && lowering.lent[index];
     } else {
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {
@@ -64,9 +66,10 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     return only_waits ? StepStates::State::started : StepStates::State::waiting;
   });
   const auto& receives = lowering.taken_in_place;
-  const bool all_are_pulled =
-      std::all_of(receives.begin(), receives.end(), [this](std::uint32_t receive) { return steps[receive].is_pulled; });
-  const Lowering::Slots slots = all_are_pulled ? lowering.scratch_in_place : lowering.scratch;
+  const bool none_is_sent = std::all_of(receives.begin(), receives.end(), [this](std::uint32_t receive) {
+    return steps[receive].is_pulled && steps[receive].is_large();
+  });
+  const Lowering::Slots slots = none_is_sent ? lowering.scratch_in_place : lowering.scratch;
   scratch_begin = layout.scratch_bytes(slots.first);
   scratch_bytes = layout.scratch_bytes(slots.end) - scratch_begin;
 }

@@ -15,6 +15,7 @@ constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + 
 struct Transfer {
   bool known = false;          ///< the receiver is ready, or the sender has granted something
   bool told = false;           ///< likewise, by us
+  bool lent = false;           ///< of a send that is complete: its receiver has not read all of it yet
   std::byte* place = nullptr;  ///< in the peer's memory, where that is mapped
   std::uint64_t offset = 0;    ///< over a wire: of the target
   std::uint32_t pieces = 0;    ///< over a wire: that have been put, or have come

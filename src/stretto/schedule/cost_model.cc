@@ -21,14 +21,16 @@ class Readers {
   Readers(const Algorithm& algorithm, const Shape& shape, bool all)
       : algorithm_(algorithm), shape_(shape), known_(all || shape.hosts.are_known() ? shape.size : classes, unknown) {}
 
-  bool is_reader(Rank rank) {
+  /// Whether so many bytes are read, not sent.
+  bool reads(Rank rank, std::uint64_t bytes) {
+    if (bytes <= most_exchanged_inline_bytes) return false;
     std::uint8_t& known = known_[known_.size() == shape_.size ? rank : class_of(rank)];
-    if (known == unknown) known = look(rank) ? yes : no;
-    return known == yes;
+    if (known == unknown) known = look(rank);
+    return known == always || (known == if_large && bytes > most_inline_bytes);
   }
 
  private:
-  enum : std::uint8_t { unknown, no, yes };
+  enum : std::uint8_t { unknown, never, if_large, always };
   static constexpr Rank classes = 4;
 
   Rank class_of(Rank rank) const {
@@ -37,12 +39,14 @@ class Readers {
     return rank < contributing_ranks(shape_) ? 2 : 3;
   }
 
-  bool look(Rank rank) const {
+  std::uint8_t look(Rank rank) const {
     const Round round(algorithm_, shape_, rank, 0);
     for (std::size_t at = 0; at < round.steps().size(); ++at) {
-      if (round[at].kind == StepKind::receive) return round.reader_of(at) != Round::none;
+      if (round[at].kind != StepKind::receive) continue;
+      if (round.reader_of(at) == Round::none) return never;
+      return round.lends() ? always : if_large;  // who lends is lent something
     }
-    return false;
+    return never;
   }
 
   const Algorithm& algorithm_;
@@ -107,7 +111,7 @@ class ExecutorTiming {
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
     const Costs& costs = costs_with(step.peer);
     const bool is_large = bytes > most_inline_bytes;
-    if (is_large && is_read_in_place(step.peer)) {
+    if (is_read_in_place(step.peer, step.peer, bytes)) {
       work(clock, costs.announcement + costs.overhead);
       return clock.now + costs.latency;
     }
@@ -131,7 +135,7 @@ class ExecutorTiming {
 
   void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
     const Costs& costs = costs_with(step.peer);
-    const bool is_large = bytes > most_inline_bytes;
+    const bool is_large = bytes > most_inline_bytes || is_read_in_place(me_, step.peer, bytes);
     if (is_large) work(clock, costs.announcement);
     const bool takes_a_wire = !shares_memory_with(step.peer);
     Clock& wire = wire_with(clock, step.peer);
@@ -181,8 +185,8 @@ class ExecutorTiming {
   }
 
   double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
-  bool is_read_in_place(Rank receiver) {
-    return round_ == 0 && shares_memory_with(receiver) && readers_.is_reader(receiver);
+  bool is_read_in_place(Rank receiver, Rank peer, std::uint64_t bytes) {
+    return round_ == 0 && shares_memory_with(peer) && readers_.reads(receiver, bytes);
   }
 
   /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.

@@ -56,8 +56,21 @@ TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
   // The grant, and word that it has been read: no copy, neither of what comes nor of the own input.
   expect_near(price_of("linear_reduce", 2, 1 << 20).path,
               costs.announcement + 2 * costs.overhead + costs.latency + (1 << 20) * costs.reduction_time);
-  // In a butterfly each writes over what the other reads, so it is copied.
-  EXPECT_GT(price_of("recursive_doubling", 2, 1 << 20).path, (1 << 20) * (costs.byte_time + costs.reduction_time));
+  // In a butterfly that begins with the inputs each lends the other its own; in one that copies them first each writes
+  // over what the other would read, so it is sent.
+  const double sent = (1 << 20) * (costs.byte_time + costs.reduction_time);
+  EXPECT_LT(price_of("recursive_doubling", 2, 1 << 20).path, sent);
+  EXPECT_GT(price_of("padded_doubling", 2, 1 << 20).path, sent);
+}
+
+TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
+  const double sent = most_exchanged_inline_bytes;
+  expect_near(price_of("recursive_doubling", 2, most_exchanged_inline_bytes).path,
+              2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
+  const double read = sent + 8;
+  expect_near(price_of("recursive_doubling", 2, most_exchanged_inline_bytes + 8).path,
+              costs.announcement + std::max(costs.announcement, costs.latency) + 2 * costs.overhead +
+                  read * costs.reduction_time);
 }
 
 TEST(CostModel, OnAWireBytesTakeTheLink) {

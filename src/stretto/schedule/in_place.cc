@@ -14,16 +14,16 @@ bool touches(const Step& step, const BlockRef& blocks) {
          (step.kind != StepKind::send && overlap(step.destination(), blocks));
 }
 
-/// Blocks of a rank that have been marked. Where its input and output may be in place, they are the same blocks.
+/// Blocks of a rank that have been marked. Where its input and output are `in_place`, they are the same blocks.
 class MarkedBlocks {
  public:
-  MarkedBlocks(const Shape& shape, Rank rank) {
+  MarkedBlocks(const Shape& shape, Rank rank, bool in_place) {
     const std::uint32_t inputs = input_blocks(shape, rank);
     const std::uint32_t outputs = output_blocks(shape, rank);
     const bool one_axis = inputs != 0 && outputs != 0;
-    const std::int64_t in_place = one_axis ? in_place_offset(shape, rank) : 0;
-    input_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(in_place, 0));
-    output_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(-in_place, 0));
+    const std::int64_t offset = !one_axis ? 0 : in_place ? in_place_offset(shape, rank) : -std::int64_t{inputs};
+    input_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(offset, 0));
+    output_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(-offset, 0));
     scratch_begin_ = std::max(input_begin_ + inputs, output_begin_ + outputs);
   }
 
@@ -60,7 +60,8 @@ class MarkedBlocks {
 
 Round::Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uint32_t round) {
   algorithm.steps(shape, rank, round, *this);
-  leaves_alone_what_it_sends_ = !writes_what_it_sends(shape, rank);
+  lends_ = writes_what_it_sends(shape, rank, true) && sends_input_only() && !writes_what_it_sends(shape, rank, false);
+  leaves_alone_what_it_sends_ = lends_ || !writes_what_it_sends(shape, rank, true);
 }
 
 std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
@@ -70,10 +71,16 @@ std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
   return none;
 }
 
+bool Round::sends_input_only() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.kind != StepKind::send || step.source().buffer == Buffer::input;
+  });
+}
+
 // Where it doesn't, none of its combinations waits for a peer to be through with what it was granted, and two ranks
 // that grant each other something cannot wait for each other.
-bool Round::writes_what_it_sends(const Shape& shape, Rank rank) const {
-  MarkedBlocks sent(shape, rank);
+bool Round::writes_what_it_sends(const Shape& shape, Rank rank, bool in_place) const {
+  MarkedBlocks sent(shape, rank, in_place);
   for (const Step& step : steps_) {
     if (step.kind == StepKind::send) sent.mark(step.source());
   }
@@ -81,18 +88,20 @@ bool Round::writes_what_it_sends(const Shape& shape, Rank rank) const {
                      [&](const Step& step) { return step.kind != StepKind::send && sent.any_of(step.destination()); });
 }
 
-// The reduce by which the rank first touches what steps[at] receives into scratch.
-std::size_t Round::first_reduce_of(std::size_t at) const {
+// The reduce that alone reads what steps[at] receives into scratch; it may combine something into it there.
+std::size_t Round::only_reader_of(std::size_t at) const {
   if (at == none || steps_[at].kind != StepKind::receive || steps_[at].count == 0) return none;
   const BlockRef landing = steps_[at].destination();
   if (landing.buffer != Buffer::scratch) return none;
-  for (std::size_t next = at + 1; next < steps_.size(); ++next) {
-    if (!touches(steps_[next], landing)) continue;
-    const bool combines = steps_[next].kind == StepKind::reduce &&
-                          (steps_[next].source() == landing || steps_[next].destination() == landing);
-    return combines ? next : none;
-  }
-  return none;
+  const auto touches_it = [&](const Step& step) { return touches(step, landing); };
+  const auto first = std::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(at) + 1, steps_.end(), touches_it);
+  if (first == steps_.end() || first->kind != StepKind::reduce) return none;
+  const bool is_combined_there = first->destination() == landing;
+  if (!is_combined_there && first->source() != landing) return none;
+  const auto next = std::find_if(first + 1, steps_.end(), touches_it);
+  const bool is_read_again =
+      next != steps_.end() && !(next->kind == StepKind::receive && next->destination() == landing);
+  return is_combined_there || !is_read_again ? static_cast<std::size_t>(first - steps_.begin()) : none;
 }
 
 }  // namespace stretto::schedule

@@ -25,15 +25,20 @@ class Round final : public Sink {
   std::size_t find(StepKind kind, Rank peer, std::uint32_t ordinal) const;
   /// The place of the reduce that takes what steps[at] receives from where it lies at its sender; `none` if it is not
   /// taken from there. Of a first round.
-  std::size_t reader_of(std::size_t at) const { return leaves_alone_what_it_sends_ ? first_reduce_of(at) : none; }
+  std::size_t reader_of(std::size_t at) const { return leaves_alone_what_it_sends_ ? only_reader_of(at) : none; }
+  /// Whether the rank goes on when what it sends can be read, and does not wait until it has been: it sends of its
+  /// input, and writes over that only where the caller has input and output in one place, where a copy can be read.
+  bool lends() const noexcept { return lends_; }
 
  private:
   void emit(const Step& step) override { steps_.push_back(step); }
-  bool writes_what_it_sends(const Shape& shape, Rank rank) const;
-  std::size_t first_reduce_of(std::size_t at) const;
+  bool sends_input_only() const;
+  bool writes_what_it_sends(const Shape& shape, Rank rank, bool in_place) const;
+  std::size_t only_reader_of(std::size_t at) const;
 
   std::vector<Step> steps_;
-  bool leaves_alone_what_it_sends_ = false;
+  bool leaves_alone_what_it_sends_ = false;  // or a copy
+  bool lends_ = false;
 };
 
 }  // namespace stretto::schedule

@@ -32,11 +32,32 @@ TEST(InPlace, WhoCombinesFirstAndSendsSomethingElseReadsInPlace) {
   }
 }
 
-TEST(InPlace, WhoWritesOverWhatItSendsDoesNot) {
+bool lends(std::string_view name, Rank size, Rank rank) {
+  const Algorithm& algorithm = find_algorithm(name);
+  return Round(algorithm, test::shape(algorithm, size), rank, 0).lends();
+}
+
+TEST(InPlace, WhoWritesOverItsInputOnlyWhereThatIsItsOutputLends) {
   for (Rank size = 2; size <= 32; size *= 2) {
-    for (Rank rank = 0; rank < size; ++rank) EXPECT_FALSE(reads_in_place("recursive_doubling", size, rank));
+    for (Rank rank = 0; rank < size; ++rank) {
+      EXPECT_TRUE(reads_in_place("recursive_doubling", size, rank));
+      EXPECT_TRUE(lends("recursive_doubling", size, rank));
+      EXPECT_FALSE(lends("direct_allreduce", size, rank)) << "it sends other blocks than it writes";
+    }
   }
 }
+
+TEST(InPlace, WhoWritesOverWhatItSendsDoesNot) {
+  for (Rank size = 2; size <= 32; size *= 2) {
+    for (Rank rank = 0; rank < size; ++rank) {
+      EXPECT_FALSE(reads_in_place("padded_doubling", size, rank));
+      EXPECT_FALSE(lends("padded_doubling", size, rank));
+    }
+  }
+}
+
+// A scan adds what comes to what it passes on and to its own result.
+TEST(InPlace, WhatIsReadTwiceIsSent) { EXPECT_FALSE(reads_in_place("aligned_scan", 8, 1)); }
 
 TEST(InPlace, MessagesAreFoundByPeerAndOrdinal) {
   const Algorithm& algorithm = find_algorithm("direct_allreduce");
