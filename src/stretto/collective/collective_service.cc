@@ -103,6 +103,12 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
   node.add_operations(*this);
 }
 
+void CollectiveService::Greetings::say(Item* item) noexcept {
+  auto* const greetings = static_cast<Greetings*>(item);
+  greetings->put_off = false;
+  greetings->service.for_each_under_way([](CollectiveOperation& operation) { operation.greet(); });
+}
+
 CollectiveService::~CollectiveService() {
   for (auto& [id, stream] : streams_) {
     for (const std::uint32_t sequence : stream.under_way()) arena::destroy(stream.find(sequence));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
@@ -58,6 +59,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
+  /// An operation waits for a member that has not heard of it. It is told when this node comes to rest: until then the
+  /// operation may tell by what it sends (decision 6).
+  void greet_later() noexcept {
+    if (!std::exchange(greetings_.put_off, true)) endpoint_.context().put_off(&greetings_);
+  }
   /// Why nothing is to begin any more; null while all goes on.
   const Cause& cancelled() const noexcept { return cancelled_; }
   /// A plan for such calls of these members.
@@ -89,6 +95,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   struct Landing {
     CollectiveOperation* operation;
     std::uint32_t step;
+  };
+  struct Greetings : fabric::Item {
+    explicit Greetings(CollectiveService& owner) noexcept : Item(&Greetings::say), service(owner) {}
+    static void say(Item* item) noexcept;
+
+    CollectiveService& service;
+    bool put_off = false;
   };
 
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
@@ -123,6 +136,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::map<std::uint64_t, Stream> streams_;
   std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
   EagerWindow eager_window_;
+  Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
   bool any_lost_ = false;

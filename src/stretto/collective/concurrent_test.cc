@@ -445,7 +445,7 @@ TEST(Concurrent, AKillAtEveryMessageIndex) {
     const std::vector<std::pair<ReduceGroups, std::size_t>> reduces = {
         {figure.r1, count}, {figure.r2_reversed, count}, {figure.r1, 2 * count}};
     const std::uint64_t messages = simulate(machine, reduces, Together::balanced_and_fused).messages;
-    ASSERT_GT(messages, 8U);
+    ASSERT_GE(messages, 6U);
     for (std::uint64_t index = 0; index < messages; ++index) {
       for (NodeId victim = 0; victim < 4; ++victim) {
         const std::string kill = ",kill=" + std::to_string(victim) + "#" + std::to_string(index);

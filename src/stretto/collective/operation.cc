@@ -211,7 +211,7 @@ void CollectiveOperation::run() {
   if (states_.all_complete() && combines_.empty() && !combining_in_task_ && lent_ == 0) {
     finish();
   } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
-    greet_first_awaited();
+    service_.greet_later();
   }
 }
 

@@ -73,6 +73,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
   void on_piece(NodeId from, std::uint32_t step);
+  /// This node is at rest: members for whom the operation waits hear of it.
+  void greet();
   void fail(const Cause& cause, Tell tell);
   /// A member takes no part any more, and touches no memory: it is lost (`cause`), or has left in good order (null).
   void on_member_gone(NodeId member, const Cause& cause);
@@ -139,9 +141,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void send_data(std::uint32_t step);
   void start_receive(std::uint32_t step);
   void send_to(NodeId peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;
-  void wait_for(Rank peer);
   void say_hello(Rank peer, std::uint32_t tag, std::size_t bytes);
-  void greet_first_awaited();
   void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
   bool accepts(NodeId from, const CallHeader& theirs);
   template <class Header>

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
@@ -53,26 +54,22 @@ void CollectiveOperation::start_receive(std::uint32_t step) {
   complete_step(step);
 }
 
-// Sees to it that `peer` knows what we are in, so that two who wait for each other in different operations find out.
-void CollectiveOperation::wait_for(Rank peer) {
-  if (plan_->meets_everybody() || states_.heard_by(plan_->index_of_peer(peer))) return;
-  say_hello(peer, 0, 0);
-}
-
 void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t bytes) {
   const HelloHeader hello{header(tag), bytes};
   heard_by(peer);
   send_to(group().node(peer), fabric::MessageType::collective_hello, stretto::bytes_of(hello));
 }
 
-// Of the peers whose data are missing, the one of the earliest step; the others will hear from us when it is their
-// turn.
-void CollectiveOperation::greet_first_awaited() {
+// Two who wait for each other in different operations find out. Of those whose data are missing, who is first will do:
+// the others hear of us when it is their turn.
+void CollectiveOperation::greet() {
+  if (stage_ != Stage::begun || plan_->meets_everybody() || states_.heard_by_all()) return;
+  bool has_awaited = false;
   for (std::uint32_t step = states_.first_incomplete(); step < placed_->steps.size(); ++step) {
     const PlacedStep& what = step_at(step);
-    if (what.kind != schedule::StepKind::receive || states_.of(step) != StepStates::State::started) continue;
-    wait_for(what.peer);
-    return;
+    if (!what.is_message() || states_.of(step) != StepStates::State::started) continue;
+    if (what.kind == schedule::StepKind::receive && std::exchange(has_awaited, true)) continue;
+    if (!states_.heard_by(plan_->index_of_peer(what.peer))) say_hello(what.peer, 0, 0);
   }
 }
 

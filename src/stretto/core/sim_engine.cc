@@ -70,6 +70,7 @@ Processor* SimEngine::next(Worker& worker) {
   for (;;) {
     if (finished_(argument_) || (failure_ != nullptr && !unwinding_)) return nullptr;
     if (!fabric_.timeline().step()) {
+      if (do_what_was_put_off()) continue;
       stuck_ = true;
       return nullptr;
     }
@@ -85,6 +86,15 @@ Processor* SimEngine::next(Worker& worker) {
       }
     }
   }
+}
+
+// Returns whether there was anything.
+bool SimEngine::do_what_was_put_off() {
+  bool any = false;
+  for (fabric::Endpoint* const endpoint : fabric_.endpoints()) {
+    if (fabric_.alive(endpoint->self())) any |= endpoint->context().run_put_off();
+  }
+  return any;
 }
 
 void SimEngine::exhume() {

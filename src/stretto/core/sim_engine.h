@@ -53,6 +53,7 @@ class SimEngine final : public Engine {
 
   bool runs(const Processor& processor) const;
   void pass(fabric::VirtualTime duration);
+  bool do_what_was_put_off();
 
   fabric::SimFabric& fabric_;
   Worker worker_;

@@ -53,6 +53,7 @@ ThreadEngine::~ThreadEngine() { stop(); }
 
 void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* const> endpoints) {
   options_ = options;
+  endpoints_ = endpoints;
   watch_.start(endpoints, options.idling.spins > 0, options.workers_per_core);
   for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
   seats_.push_back(std::make_unique<Seat>(*this, true));
@@ -304,7 +305,15 @@ bool ThreadEngine::serve_overflow() {
   return !contexts.empty();
 }
 
+// Returns whether there was anything, which may have made tasks ready.
+bool ThreadEngine::do_what_was_put_off() noexcept {
+  bool any = false;
+  for (fabric::Endpoint* const endpoint : endpoints_) any |= endpoint->context().run_put_off();
+  return any;
+}
+
 void ThreadEngine::sleep(Seat& seat) {
+  if (do_what_was_put_off()) return;
   fabric::Context::hand_over_rest();  // of a baton that others had whenever this worker polled
   const int watcher = seat.service ? FabricWatch::service : seat.number;
   const bool armed =

@@ -89,6 +89,7 @@ class ThreadEngine final : public Engine {
   template <class Over>
   bool idle(const Idling::Limits& limits, const Over& over) noexcept;
   bool serve_overflow();
+  bool do_what_was_put_off() noexcept;
   void sleep(Seat& seat);
   bool doze(Seat& seat, bool armed);
   void wake_service() noexcept;
@@ -99,6 +100,7 @@ class ThreadEngine final : public Engine {
   std::chrono::steady_clock::time_point started_;  // determinism: this engine is the one that runs in real time
   std::vector<std::unique_ptr<Seat>> seats_;       // the last one is the service seat
   FabricWatch watch_;
+  std::span<fabric::Endpoint* const> endpoints_;
 
   std::mutex mutex_;
   ReadyList ordinary_;

@@ -197,6 +197,22 @@ bool Context::try_enter(void (*function)(void*), void* argument) {
   return true;
 }
 
+bool Context::run_put_off() noexcept {
+  if (put_off_.load(std::memory_order_relaxed) == nullptr) return false;
+  bool any = false;
+  auto run_all = [&] {
+    Item* item = put_off_.exchange(nullptr, std::memory_order_relaxed);
+    any = item != nullptr;
+    while (item != nullptr) {
+      Item* const next = item->next;
+      item->run(item);
+      item = next;
+    }
+  };
+  try_run(run_all);
+  return any;
+}
+
 bool Context::drain(std::uint32_t budget) noexcept {
   spent_ = 0;
   for (;;) {

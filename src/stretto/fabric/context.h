@@ -96,6 +96,16 @@ class Context {
     poll_argument_ = argument;
   }
 
+  /// Has `item` run when nothing else happens any more: when a thread of this process is about to sleep, or, in virtual
+  /// time, when all nodes are at rest. For what need not be done where something else makes up for it. Under the baton.
+  void put_off(Item* item) noexcept {
+    item->next = put_off_.load(std::memory_order_relaxed);
+    put_off_.store(item, std::memory_order_relaxed);
+  }
+  /// Runs what was put off, if the baton is free (its holder is not about to sleep) and nothing is queued. Returns
+  /// whether there was anything. Any thread that serves no context.
+  bool run_put_off() noexcept;
+
   /// Says how much of the budget the running item used beyond its own unit: one unit is about a small message.
   /// REQUIRES: called by an item under the baton.
   void spend(std::uint32_t units) noexcept { spent_ += units; }
@@ -135,6 +145,7 @@ class Context {
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
   std::atomic<int> engagements_{0};
+  std::atomic<Item*> put_off_{nullptr};  // newest first
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;
   void* poll_argument_ = nullptr;

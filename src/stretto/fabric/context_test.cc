@@ -104,6 +104,43 @@ TEST(Context, TryEnterDoesNotWaitForTheBaton) {
   EXPECT_TRUE(context.try_enter([] {})) << "the baton was given back";
 }
 
+TEST(Context, WhatIsPutOffRunsOnceWhenNothingElseDoes) {
+  Context context(nullptr);
+  std::vector<int> log;
+  EXPECT_FALSE(context.run_put_off());
+  context.enter([&] {
+    context.put_off(new Note(log, 1));
+    context.put_off(new Note(log, 2));
+    context.post(new Note(log, 3));
+    EXPECT_FALSE(context.run_put_off()) << "it is serving";
+    std::thread([&] { EXPECT_FALSE(context.run_put_off()) << "the baton is not free"; }).join();
+  });
+  EXPECT_EQ(log, (std::vector<int>{3}));
+  EXPECT_TRUE(context.run_put_off());
+  EXPECT_EQ(log, (std::vector<int>{3, 2, 1}));
+  EXPECT_FALSE(context.run_put_off());
+}
+
+// It may put itself off again.
+TEST(Context, WhatIsPutOffMeanwhileWaitsForTheNextTime) {
+  struct Again : Item {
+    explicit Again(Context& its_context) noexcept : Item(&Again::count), context(its_context) {}
+    static void count(Item* item) noexcept {
+      auto* const again = static_cast<Again*>(item);
+      ++again->times;
+      again->context.put_off(again);
+    }
+    Context& context;
+    int times = 0;
+  };
+  Context context(nullptr);
+  Again again(context);
+  context.enter([&] { context.put_off(&again); });
+  EXPECT_TRUE(context.run_put_off());
+  EXPECT_TRUE(context.run_put_off());
+  EXPECT_EQ(again.times, 2);
+}
+
 TEST(Context, IsEngagedAsLongAsSomethingLargeIsUnderWay) {
   Context context(nullptr);
   EXPECT_FALSE(context.engaged());

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+#include "stretto/core/segment_array.h"
+#include "stretto/fabric/sim/sim_fabric.h"
+
+// What two ranks exchange first they read where it lies (Lowering::lent), or get sent, or staged: as the memory is of
+// each, which the other does not know.
+namespace stretto {
+namespace {
+
+class Exchange : public test::OnEveryFabric {};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, Exchange, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
+
+std::int64_t value(NodeId node, std::size_t index, int call) {
+  return std::int64_t{node} * 1000 + static_cast<std::int64_t>(index) * 3 + call;
+}
+
+// The caller's input, in one kind of memory or the other, in place or not; what it is afterwards.
+struct Vectors {
+  Vectors(Node& node, std::size_t count, bool in_segment, bool is_in_place)
+      : shared(node, in_segment ? 2 * count : 1),
+        own(in_segment ? 0 : 2 * count),
+        input(in_segment ? std::span(shared).first(count) : std::span(own).first(count)),
+        output(is_in_place ? input : std::span(input.data() + count, count)) {}
+
+  SegmentArray<std::int64_t> shared;
+  std::vector<std::int64_t> own;
+  std::span<std::int64_t> input;
+  std::span<std::int64_t> output;
+};
+
+Task<> call(Node& node, const Group& all, Vectors& vectors, int number) {
+  for (std::size_t i = 0; i < vectors.input.size(); ++i) vectors.input[i] = value(node.id(), i, number);
+  const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+  const std::span<const std::int64_t> input = vectors.input;
+  const Event done = allreduce(node, all, input, vectors.output, sum, options);
+  co_await done;
+  // Who overwrites its input now must not disturb a peer that reads it.
+  if (vectors.input.data() != vectors.output.data()) std::fill(vectors.input.begin(), vectors.input.end(), -1);
+  for (std::size_t i = 0; i < vectors.output.size(); ++i) {
+    std::int64_t expected = 0;
+    for (const NodeId each : all.nodes()) expected += value(each, i, number);
+    if (vectors.output[i] == expected) continue;
+    ADD_FAILURE() << "node " << node.id() << ", element " << i << " of " << vectors.output.size();
+    co_return;
+  }
+}
+
+// Sizes below and above which data are lent, are large, and are staged in several pieces.
+TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
+  for (const std::uint32_t nodes : {2U, 4U, 5U}) {
+    for (std::uint32_t mix = 0; mix < 4; ++mix) {
+      run(nodes, [mix](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        for (const std::size_t count : {128U, 129U, 512U, 513U, 20'000U}) {
+          const bool in_segment = (node.id() + mix) % 2 == 0;
+          const bool is_in_place = (node.id() / 2 + mix / 2) % 2 == 0;
+          Vectors vectors(node, count, in_segment, is_in_place);
+          for (int number = 0; number < 3; ++number) co_await call(node, all, vectors, number);
+        }
+      });
+    }
+  }
+}
+
+// A member that keeps what it has received to itself until all have: none may take another one's memory to be free.
+TEST_P(Exchange, MemoryMayGoWhenTheEventHasTriggered) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (int number = 0; number < (test::sanitized ? 20 : 200); ++number) {
+      Vectors vectors(node, 700, number % 3 != 0, false);
+      co_await call(node, all, vectors, number);
+    }
+  });
+}
+
+std::uint64_t messages_of(int calls, const std::string& algorithm) {
+  Runtime runtime(test::options_for("sim:4"));
+  runtime.run([&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (int i = 0; i < calls; ++i) co_await barrier(node, all, CollectiveOptions().algorithm(algorithm));
+  });
+  return static_cast<fabric::SimFabric&>(runtime.fabric()).messages();
+}
+
+// Members hear of each other by what they are sent; who waits greets nobody before its node is at rest (decision 6).
+TEST(Greetings, AreNotSaidWhereMembersCome) {
+  EXPECT_EQ(messages_of(20, "linear_barrier") - messages_of(10, "linear_barrier"), 60U);
+}
+
+}  // namespace
+}  // namespace stretto
