@@ -25,9 +25,13 @@ class Idling {
   };
   enum class Next : std::uint8_t { look, yield, sleep };
 
-  /// `requests`: how often this worker's process has given others something to do.
-  Idling(const Limits& limits, std::uint64_t requests) noexcept
-      : limits_(limits), requests_(requests), looks_(first_looks()), left_(looks_) {}
+  /// `requests`: how often this worker's process has given others something to do. `requests_at_turn`: how often it had
+  /// when the worker last got the core back from a yield.
+  Idling(const Limits& limits, std::uint64_t requests, std::uint64_t requests_at_turn) noexcept
+      : limits_(limits),
+        requests_(requests),
+        looks_(limits.takes_turns && requests == requests_at_turn ? looks_in_turn : first_looks()),
+        left_(looks_) {}
 
   /// After a look at which there was nothing to do, though `something_came`, perhaps. `now()`: seconds.
   template <class Now>

@@ -16,7 +16,7 @@ class IdlingTest : public ::testing::Test {
  protected:
   IdlingTest() { limits_.yields = 3; }
 
-  void begin() { idling_.emplace(limits_, requests_); }
+  void begin() { idling_.emplace(limits_, requests_, requests_at_turn_); }
   Next look(bool something_came = false) {
     return idling_->after_look(something_came, requests_, [this] { return now_; });
   }
@@ -32,6 +32,7 @@ class IdlingTest : public ::testing::Test {
 
   Idling::Limits limits_;
   std::uint64_t requests_ = 7;
+  std::uint64_t requests_at_turn_ = 6;
   double now_ = 0;
   std::optional<Idling> idling_;
 };
@@ -107,6 +108,17 @@ TEST_F(TakesTurns, WhatComesMeansThatTheRestIsNear) {
   const unsigned long_look = looks(true).first;
   EXPECT_GT(long_look, 10 * few_);
   EXPECT_EQ(looks().first, long_look);
+}
+
+// The task that got it goes on in the same turn, and waits again.
+TEST_F(TakesTurns, LooksForLongerWhereItGaveNobodyAnythingInItsTurn) {
+  const unsigned long_look = looks().first;
+  requests_at_turn_ = requests_;
+  begin();
+  EXPECT_EQ(looks(), Looks(long_look, Next::yield));
+  ++requests_;
+  begin();
+  EXPECT_EQ(looks(), Looks(few_, Next::yield));
 }
 
 TEST_F(TakesTurns, YieldsSoonOnceItGaveOthersSomethingToDo) {

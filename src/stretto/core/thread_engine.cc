@@ -213,7 +213,7 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
     limits.spins = 0;
     limits.takes_turns = false;
   }
-  const bool over = idle(limits, [&] {
+  const bool over = idle(seat, limits, [&] {
     if (has_tasks_for(seat) || stopping_.load()) return true;
     found = take_neglected(seat);
     return found != nullptr;
@@ -224,10 +224,13 @@ bool ThreadEngine::search(Seat& seat, Processor*& found) {
 
 // Polls and yields until `over()`, which is so if this returns true, or until it is time to sleep.
 template <class Over>
-bool ThreadEngine::idle(const Idling::Limits& limits, const Over& over) noexcept {
-  Idling idling(limits, watch_.requests());
+bool ThreadEngine::idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept {
+  Idling idling(limits, watch_.requests(), seat.requests_at_turn);
   for (auto next = Idling::Next::look; next != Idling::Next::sleep;) {
-    if (next == Idling::Next::yield) sched_yield();
+    if (next == Idling::Next::yield) {
+      sched_yield();
+      seat.requests_at_turn = watch_.requests();
+    }
     const bool something_came = watch_.poll();
     if (over()) return true;
     next = idling.after_look(something_came, watch_.requests(), [this] { return now(); });
@@ -256,12 +259,12 @@ bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
 // searching.
 bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
   if (!watch_.needed()) return table.query(event) == EventState::triggered;
-  const Seat& seat = seat_of(*Worker::current());
+  Seat& seat = seat_of(*Worker::current());
   auto is_over = [&] {
     return table.query(event) != EventState::untriggered || held.has_work() || has_tasks_for(seat) || stopping_.load();
   };
   for (unsigned i = 0; i < options_.idling.spins && !is_over();) i += watch_.poll_until(is_over);
-  if (options_.idling.takes_turns && !is_over()) idle(options_.idling, is_over);
+  if (options_.idling.takes_turns && !is_over()) idle(seat, options_.idling, is_over);
   fabric::Context::hand_over_rest();
   return table.query(event) == EventState::triggered;
 }

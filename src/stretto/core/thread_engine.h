@@ -66,10 +66,11 @@ class ThreadEngine final : public Engine {
     int number;
     bool service;
     ReadyQueue local;
-    std::vector<Neglect> neglect;  // by seat
-    ReadyList own;                 // what only this worker may take; under mutex_
-    bool asleep = false;           // under mutex_
-    int bell = -1;                 // eventfd
+    std::uint64_t requests_at_turn = 0;  // see Idling
+    std::vector<Neglect> neglect;        // by seat
+    ReadyList own;                       // what only this worker may take; under mutex_
+    bool asleep = false;                 // under mutex_
+    int bell = -1;                       // eventfd
     std::thread thread;
   };
 
@@ -87,7 +88,7 @@ class ThreadEngine final : public Engine {
   bool has_tasks_for(const Seat& seat) const noexcept;
   bool search(Seat& seat, Processor*& found);
   template <class Over>
-  bool idle(const Idling::Limits& limits, const Over& over) noexcept;
+  bool idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept;
   bool serve_overflow();
   bool do_what_was_put_off() noexcept;
   void sleep(Seat& seat);
