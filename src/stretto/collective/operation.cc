@@ -246,7 +246,7 @@ void CollectiveOperation::note_exposures() {
     const NodeId peer = step_at(step).node;
     if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
     const bool in_memory = step_at(step).shares_memory;
-    if (in_memory && states_.of(step) == StepStates::State::complete && !is_lent(step)) continue;
+    if (in_memory && states_.of(step) == StepStates::State::complete && !is_lent_out(step)) continue;
     if (in_memory) {
       exposures_.note_shared(peer);
     } else {
@@ -316,7 +316,7 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   std::vector<NodeId> awaited = exposures_.peers();
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
-    const bool is_open = states_.of(step) == StepStates::State::started || is_lent(step);
+    const bool is_open = states_.of(step) == StepStates::State::started || is_lent_out(step);
     if (!step_at(step).is_message() || !is_open) continue;
     awaited.push_back(step_at(step).node);
   }

@@ -172,7 +172,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
   void stage_piece(std::uint32_t step);
   void lend(std::uint32_t step);
-  bool is_lent(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
+  bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
   // Of a receive that is pulled.
   bool is_granted(std::uint32_t step) const noexcept {
     return !transfers_.empty() && transfers_[step].place != nullptr;
@@ -220,7 +220,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool told_that_it_waits_ = false;
   bool has_served_ = false;      // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
-  std::uint32_t lent_ = 0;       // sends of which that is true
+  std::uint32_t lent_ = 0;       // sends that is_lent_out is true of
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
   StepStates states_;

@@ -30,7 +30,7 @@ class Idling {
   Idling(const Limits& limits, std::uint64_t requests, std::uint64_t requests_at_turn) noexcept
       : limits_(limits),
         requests_(requests),
-        looks_(limits.takes_turns && requests == requests_at_turn ? looks_in_turn : first_looks()),
+        looks_(limits.takes_turns && requests == requests_at_turn ? looks_for_more : first_looks()),
         left_(looks_) {}
 
   /// After a look at which there was nothing to do, though `something_came`, perhaps. `now()`: seconds.
@@ -61,6 +61,9 @@ class Idling {
   unsigned few_looks() const noexcept { return limits_.takes_turns ? 1 : 4; }
   // 6 us, two or three turns of others.
   static constexpr unsigned looks_in_turn = 128;
+  // 1 us, where what came let a task go on, which gave nobody anything and waits again: who sent it, from another core,
+  // may be about to send more. Or those whom it waits for have not had their turns yet.
+  static constexpr unsigned looks_for_more = 24;
 
   Limits limits_;
   std::uint64_t requests_;

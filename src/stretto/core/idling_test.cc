@@ -111,10 +111,14 @@ TEST_F(TakesTurns, WhatComesMeansThatTheRestIsNear) {
 }
 
 // The task that got it goes on in the same turn, and waits again.
-TEST_F(TakesTurns, LooksForLongerWhereItGaveNobodyAnythingInItsTurn) {
+TEST_F(TakesTurns, LooksForSomewhatLongerWhereItGaveNobodyAnythingInItsTurn) {
   const unsigned long_look = looks().first;
   requests_at_turn_ = requests_;
   begin();
+  const auto [look, next] = looks();
+  EXPECT_GT(look, 4 * few_);
+  EXPECT_LT(look, long_look / 2);
+  EXPECT_EQ(next, Next::yield);
   EXPECT_EQ(looks(), Looks(long_look, Next::yield));
   ++requests_;
   begin();
