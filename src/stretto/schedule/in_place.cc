@@ -14,16 +14,16 @@ bool touches(const Step& step, const BlockRef& blocks) {
          (step.kind != StepKind::send && overlap(step.destination(), blocks));
 }
 
-/// Blocks of a rank that have been marked. Where its input and output are `in_place`, they are the same blocks.
+/// Blocks of a rank that have been marked. Where its input and output may be in place, they are the same blocks.
 class MarkedBlocks {
  public:
-  MarkedBlocks(const Shape& shape, Rank rank, bool in_place) {
+  MarkedBlocks(const Shape& shape, Rank rank) {
     const std::uint32_t inputs = input_blocks(shape, rank);
     const std::uint32_t outputs = output_blocks(shape, rank);
     const bool one_axis = inputs != 0 && outputs != 0;
-    const std::int64_t offset = !one_axis ? 0 : in_place ? in_place_offset(shape, rank) : -std::int64_t{inputs};
-    input_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(offset, 0));
-    output_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(-offset, 0));
+    const std::int64_t in_place = one_axis ? in_place_offset(shape, rank) : 0;
+    input_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(in_place, 0));
+    output_begin_ = static_cast<std::size_t>(std::max<std::int64_t>(-in_place, 0));
     scratch_begin_ = std::max(input_begin_ + inputs, output_begin_ + outputs);
   }
 
@@ -60,8 +60,9 @@ class MarkedBlocks {
 
 Round::Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uint32_t round) {
   algorithm.steps(shape, rank, round, *this);
-  lends_ = writes_what_it_sends(shape, rank, true) && sends_input_only() && !writes_what_it_sends(shape, rank, false);
-  leaves_alone_what_it_sends_ = lends_ || !writes_what_it_sends(shape, rank, true);
+  const bool writes_over = writes_what_it_sends(shape, rank);
+  lends_ = writes_over && sends_input_only();
+  leaves_alone_what_it_sends_ = lends_ || !writes_over;
 }
 
 std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
@@ -71,6 +72,7 @@ std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
   return none;
 }
 
+// Nobody writes to the input but where it is the output, too.
 bool Round::sends_input_only() const {
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return step.kind != StepKind::send || step.source().buffer == Buffer::input;
@@ -79,8 +81,8 @@ bool Round::sends_input_only() const {
 
 // Where it doesn't, none of its combinations waits for a peer to be through with what it was granted, and two ranks
 // that grant each other something cannot wait for each other.
-bool Round::writes_what_it_sends(const Shape& shape, Rank rank, bool in_place) const {
-  MarkedBlocks sent(shape, rank, in_place);
+bool Round::writes_what_it_sends(const Shape& shape, Rank rank) const {
+  MarkedBlocks sent(shape, rank);
   for (const Step& step : steps_) {
     if (step.kind == StepKind::send) sent.mark(step.source());
   }

@@ -33,7 +33,7 @@ class Round final : public Sink {
  private:
   void emit(const Step& step) override { steps_.push_back(step); }
   bool sends_input_only() const;
-  bool writes_what_it_sends(const Shape& shape, Rank rank, bool in_place) const;
+  bool writes_what_it_sends(const Shape& shape, Rank rank) const;
   std::size_t only_reader_of(std::size_t at) const;
 
   std::vector<Step> steps_;
