@@ -91,7 +91,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     over,    // its event has triggered
   };
 
-  // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input.
+  // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input. Or to be copied from
+  // `left` alone: a receive.
   struct Combine {
     std::uint32_t step;
     ByteSpan out;
@@ -170,6 +171,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool grant_in_place(std::uint32_t step);
   void grant(std::uint32_t step);
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
+  std::uint32_t staged_alike(std::uint32_t step) const noexcept;
   void stage_piece(std::uint32_t step);
   void lend(std::uint32_t step);
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
@@ -177,6 +179,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool is_granted(std::uint32_t step) const noexcept {
     return !transfers_.empty() && transfers_[step].place != nullptr;
   }
+  void take_granted(std::uint32_t step);
   void say_ready(std::uint32_t step);
   void start_large_send(std::uint32_t step);
   void start_large_receive(std::uint32_t step);

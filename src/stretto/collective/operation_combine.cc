@@ -133,7 +133,11 @@ void CollectiveOperation::do_piece_of_combine() {
     if (available == combine.done && available < combine.out.size()) continue;
     const std::size_t most = std::max(piece_bytes / call_.element_bytes, std::size_t{1}) * call_.element_bytes;
     const std::size_t bytes = std::min(most, available - combine.done);
-    combine_now(combine.out.data() + combine.done, combine.left + combine.done, combine.right + combine.done, bytes);
+    if (combine.right == nullptr) {
+      copy_bytes(combine.out.data() + combine.done, {combine.left + combine.done, bytes});
+    } else {
+      combine_now(combine.out.data() + combine.done, combine.left + combine.done, combine.right + combine.done, bytes);
+    }
     service_.endpoint().context().spend(cost_of(bytes));
     combine.done += bytes;
     const std::uint32_t step = combine.step;

@@ -84,14 +84,34 @@ bool CollectiveOperation::grant_in_place(std::uint32_t step) {
 void CollectiveOperation::grant(std::uint32_t step) {
   engage();
   if (grant_in_place(step)) return;
+  const std::uint32_t staged = staged_alike(step);
+  const std::uint32_t by = staged == Plan::none ? step : staged;
+  Transfer& copied = transfer(by);
+  transfer(step).staged_by = by;
+  ++copied.staged_for;
+  if (by != step) {
+    if (copied.bytes > 0) send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes);
+    return;
+  }
   try {
-    transfer(step).staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data_of(step).size()));
+    copied.staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data_of(step).size()));
   } catch (const Error&) {
     fail(cause_of_current_exception("a collective"), Tell::everybody);
     return;
   }
   sendings_.push_back(step);
   do_piece_of_sending();
+}
+
+// Another send of the same data that are in staging memory, or on their way there; or none. As long as one is read
+// there, nobody writes over what it sends, but where it is lent.
+std::uint32_t CollectiveOperation::staged_alike(std::uint32_t step) const noexcept {
+  if (step_at(step).is_lent) return Plan::none;
+  for (std::uint32_t other = 0; other < transfers_.size(); ++other) {
+    const bool is_staged = transfers_[other].staged_for > 0 && !step_at(other).is_lent;
+    if (is_staged && step_at(other).data == step_at(step).data) return other;
+  }
+  return Plan::none;
 }
 
 void CollectiveOperation::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
@@ -109,7 +129,9 @@ void CollectiveOperation::stage_piece(std::uint32_t step) {
   const auto offset = static_cast<std::uint64_t>(staged.staging);
   copy_to_shared(service_.endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
-  send_grant(step, offset, staged.bytes);
+  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
+    if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes);
+  }
   if (step_at(step).is_lent && staged.bytes == data.size()) lend(step);
 }
 
@@ -120,10 +142,20 @@ void CollectiveOperation::lend(std::uint32_t step) {
   complete_step(step);
 }
 
+// A reduce takes it from there, or it is copied.
+void CollectiveOperation::take_granted(std::uint32_t step) {
+  if (step_at(step).left_from != step) {
+    complete_step(step);
+    return;
+  }
+  combines_.push_back({step, data_of(step), transfers_[step].place, nullptr, 0});
+  do_piece_of_combine();
+}
+
 void CollectiveOperation::start_large_receive(std::uint32_t step) {
   Transfer& incoming = transfer(step);
   if (step_at(step).is_pulled) {
-    if (incoming.known) complete_step(step);  // the reduce takes it from there
+    if (incoming.known) take_granted(step);
     return;
   }
   if (!incoming.told) say_ready(step);
@@ -286,12 +318,13 @@ void CollectiveOperation::on_grant(const GrantHeader& header, NodeId from) {
   if (!step_at(step).is_pulled || !fits || states_.has_message(step)) refuse(from, "grants what is not read");
   engage();
   Transfer& incoming = transfer(step);
-  if (!std::exchange(incoming.known, true)) {
-    incoming.place = memory_of(from, header.offset, header.bytes);
-    if (states_.of(step) == StepStates::State::started) complete_step(step);
-  }
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
-  do_piece_of_combine();
+  if (std::exchange(incoming.known, true)) {
+    do_piece_of_combine();
+  } else {
+    incoming.place = memory_of(from, header.offset, header.bytes);
+    if (states_.of(step) == StepStates::State::started) take_granted(step);
+  }
   run();
 }
 
@@ -300,11 +333,14 @@ void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
   if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !states_.note_message(step)) {
     refuse(from, "is through with what it was not granted");
   }
-  Transfer& outgoing = transfers_[step];
-  if (outgoing.staging >= 0 && outgoing.bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
-  if (outgoing.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(outgoing.staging));
-  outgoing.staging = -1;
-  if (std::exchange(outgoing.lent, false)) {
+  if (const std::uint32_t by = std::exchange(transfers_[step].staged_by, Transfer::none); by != Transfer::none) {
+    Transfer& staged = transfers_[by];
+    if (staged.bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
+    if (--staged.staged_for == 0) {
+      service_.endpoint().segment().release(static_cast<std::uint64_t>(std::exchange(staged.staging, -1)));
+    }
+  }
+  if (std::exchange(transfers_[step].lent, false)) {
     --lent_;
   } else {
     complete_step(step);

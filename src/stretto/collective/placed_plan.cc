@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stretto/schedule/in_place.h"
+
 namespace stretto {
 
 namespace {
@@ -48,8 +50,11 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
       const std::size_t most_sent = lowering.lent[index] ? schedule::most_exchanged_inline_bytes : eager_bytes;
-      placed.is_pulled = placed.data.bytes > most_sent && placed.shares_memory && lowering.in_place[index];
+      const bool is_read = lowering.in_place[index] || receivers_read(plan.schedule().shape);
+      placed.is_pulled = placed.data.bytes > most_sent && placed.shares_memory && is_read;
       placed.is_lent = placed.is_pulled && lowering.lent[index];
+      const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !lowering.in_place[index];
+      if (is_copied) placed.left_from = index;
     } else {
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {

@@ -23,14 +23,15 @@ struct PlacedStep {
   schedule::StepKind kind;
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
-  /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place). One that is not
-  /// large is sent instead where it can't be read there.
+  /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it (see
+  /// schedule::receivers_read). One that is not large is sent instead where it can't be read there.
   bool is_pulled = false;
   bool is_lent = false;  ///< see Lowering::lent
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's
   std::uint32_t tag = 0;
-  /// Of a reduce: the pulled receives by which `data` and `right` come, or Plan::none.
+  /// Of a reduce: the pulled receives by which `data` and `right` come, or Plan::none. Of a pulled receive that is
+  /// copied: itself.
   std::uint32_t left_from = Plan::none;
   std::uint32_t right_from = Plan::none;
   /// What a message sends or fills; a copy reads (nothing, where a reduce reads that itself); or a reduce combines with

@@ -102,6 +102,26 @@ TEST(PlacedPlan, TakesWhatIsLargeFromWhereItLiesInSharedMemory) {
   }
 }
 
+TEST(PlacedPlan, WhatGoesToManyTheyCopyThemselves) {
+  const auto expect_copied = [](const Placed& of, bool copied) {
+    for (std::uint32_t index = 0; index < of.placed.steps.size(); ++index) {
+      const PlacedStep& step = of.placed.steps[index];
+      if (!step.is_message()) continue;
+      EXPECT_EQ(step.is_pulled, copied);
+      EXPECT_FALSE(step.is_lent);
+      EXPECT_EQ(step.left_from, copied && step.kind == StepKind::receive ? index : Plan::none);
+    }
+  };
+  const std::size_t large = eager_bytes + 1;
+  for (Rank me = 0; me < 4; ++me) {
+    expect_copied(Placed("binomial_broadcast", Operation::broadcast, large, me, true), true);
+    expect_copied(Placed("linear_scatter", Operation::scatter, 4 * large, me, true), true);
+    expect_copied(Placed("binomial_broadcast", Operation::broadcast, eager_bytes, me, true), false);
+    expect_copied(Placed("binomial_broadcast", Operation::broadcast, large, me, false), false);
+    expect_copied(Placed("linear_gather", Operation::gather, 4 * large, me, true), false);
+  }
+}
+
 // Completes what may start, and, where nothing may, what only waits.
 void expect_to_run_to_its_end(const Placed& of) {
   StepStates states;

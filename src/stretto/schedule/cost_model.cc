@@ -111,7 +111,7 @@ class ExecutorTiming {
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
     const Costs& costs = costs_with(step.peer);
     const bool is_large = bytes > most_inline_bytes;
-    if (is_read_in_place(step.peer, step.peer, bytes)) {
+    if (is_combined_in_place(step.peer, step.peer, bytes) || is_copied_by_receiver(step.peer, bytes)) {
       work(clock, costs.announcement + costs.overhead);
       return clock.now + costs.latency;
     }
@@ -135,7 +135,7 @@ class ExecutorTiming {
 
   void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
     const Costs& costs = costs_with(step.peer);
-    const bool is_large = bytes > most_inline_bytes || is_read_in_place(me_, step.peer, bytes);
+    const bool is_large = bytes > most_inline_bytes || is_combined_in_place(me_, step.peer, bytes);
     if (is_large) work(clock, costs.announcement);
     const bool takes_a_wire = !shares_memory_with(step.peer);
     Clock& wire = wire_with(clock, step.peer);
@@ -146,7 +146,8 @@ class ExecutorTiming {
     }
     has_waited_ = has_waited_ || weight_ > 0;
     if (takes_a_wire) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
-    work(clock, costs.overhead + (is_large ? 0 : static_cast<double>(bytes) * costs.inline_time));
+    const double copied = is_copied_by_receiver(step.peer, bytes) ? costs.byte_time : 0;
+    work(clock, costs.overhead + static_cast<double>(bytes) * (is_large ? copied : costs.inline_time));
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
@@ -185,8 +186,11 @@ class ExecutorTiming {
   }
 
   double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
-  bool is_read_in_place(Rank receiver, Rank peer, std::uint64_t bytes) {
+  bool is_combined_in_place(Rank receiver, Rank peer, std::uint64_t bytes) {
     return round_ == 0 && shares_memory_with(peer) && readers_.reads(receiver, bytes);
+  }
+  bool is_copied_by_receiver(Rank peer, std::uint64_t bytes) const {
+    return bytes > most_inline_bytes && receivers_read(shape_) && shares_memory_with(peer);
   }
 
   /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.

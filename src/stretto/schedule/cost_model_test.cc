@@ -44,12 +44,24 @@ TEST(CostModel, AnInlineMessageIsCopiedAtBothEnds) {
 
 TEST(CostModel, ALargeMessageWaitsForItsReceiverAndIsCopiedOnce) {
   // That the receiver is ready, and then the data.
-  expect_near(price_of("linear_broadcast", 2, 4097).path,
+  expect_near(price_of("linear_gather", 2, 4097).path,
               2 * (costs.announcement + costs.latency + costs.overhead) + 4097 * costs.byte_time);
-  // Rank 1 of a chain of three passes on what was written to it.
-  const double hop = costs.announcement + 2 * costs.overhead + costs.latency + (1 << 20) * costs.byte_time;
+  // Rank 2 of four passes on two blocks, one of which was written to it.
+  const Algorithm& gather = find_algorithm("binomial_gather");
+  Costs no_forwarding = costs;
+  no_forwarding.forwarding = 0;
+  const double less = price(gather, test::shape(gather, 4), 1 << 20, in_memory, no_forwarding).path;
+  expect_near(price_of("binomial_gather", 4, 1 << 20).path, less + (2 << 20) * costs.forwarding);
+}
+
+TEST(CostModel, WhatGoesToManyTheyCopyThemselves) {
+  // Granted to one after the other, and copied by all at the same time.
+  const double copied = costs.overhead + (1 << 20) * costs.byte_time;
+  expect_near(price_of("linear_broadcast", 4, 1 << 20).path,
+              3 * (costs.announcement + costs.overhead) + costs.latency + copied);
+  // Each of a chain first has it itself.
   expect_near(price_of("chain_broadcast", 3, 1 << 20).path,
-              2 * hop + costs.announcement + costs.latency + (1 << 20) * costs.forwarding);
+              2 * (costs.announcement + costs.overhead + costs.latency + copied));
 }
 
 TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {

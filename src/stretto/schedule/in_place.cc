@@ -58,6 +58,15 @@ class MarkedBlocks {
 
 }  // namespace
 
+bool receivers_read(const Shape& shape) noexcept {
+  switch (shape.operation) {
+    case Operation::broadcast:
+    case Operation::scatter: return true;
+    case Operation::allgather: return !shape.hosts.are_known();
+    default: return false;
+  }
+}
+
 Round::Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uint32_t round) {
   algorithm.steps(shape, rank, round, *this);
   const bool writes_over = writes_what_it_sends(shape, rank);

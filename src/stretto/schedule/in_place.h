@@ -8,6 +8,12 @@
 
 namespace stretto::schedule {
 
+/// Whether large messages are read by their receivers from where they lie at their senders, where ranks share memory,
+/// and not written by their senders. So it is where the same data, or one rank's, go to many: many cores copy faster
+/// than one, and what can't be read where it lies is copied once for all. Not so where hosts have leaders, to whom many
+/// give.
+bool receivers_read(const Shape& shape) noexcept;
+
 /// A rank's steps of one round, as the algorithm writes them, and which of its messages need not be sent where ranks
 /// share memory, since it combines them from where they lie at their sender (docs/decisions/0015).
 ///

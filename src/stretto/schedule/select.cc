@@ -57,9 +57,11 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
     throw Error(ErrorCode::invalid_argument, "no algorithm for " + describe(request.shape) + ": " + defect);
   }
   // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
-  const auto rounded = [](const Candidate& each) { return static_cast<float>(each.price.seconds); };
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) { return rounded(a) < rounded(b); });
+  const auto rounded = [](double seconds) { return static_cast<float>(seconds); };
+  std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    return std::pair(rounded(a.price.seconds), rounded(a.price.path)) <
+           std::pair(rounded(b.price.seconds), rounded(b.price.path));
+  });
   return candidates;
 }
 

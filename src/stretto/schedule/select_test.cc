@@ -137,6 +137,14 @@ TEST(Select, EqualPricesGoToTheFirstOfTheRegistry) {
   }
 }
 
+// Where cores are the bound, the sum of all work is often the same.
+TEST(Select, OfEqualPricesTheShorterPathIsTaken) {
+  const Request request{{.operation = Operation::broadcast, .size = 16}, 1 << 20, true, {Link::host, 16, 2}};
+  const std::vector<Candidate> candidates = rank_candidates(request, built_in_costs());
+  ASSERT_NEAR(candidates[0].price.seconds, candidates[1].price.seconds, 1e-9 * candidates[0].price.seconds);
+  EXPECT_LT(candidates[0].price.path, candidates[1].price.path * 0.99);
+}
+
 TEST(Select, PipelinesAreCutWhereBytesAreDear) {
   Request chain = request(Operation::broadcast, 64, 64 << 20U, {Link::wire, 1, 1});
   chain.shape.root = 3;

@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+#include "stretto/core/segment_array.h"
+
+// Large data that go to many are copied by those who get them, from where they lie or from one copy in staging memory
+// (schedule::receivers_read): as the memory is of the giver, which the others do not know.
+namespace stretto {
+namespace {
+
+class GivenToMany : public test::OnEveryFabric {};
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, GivenToMany, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
+
+using schedule::Operation;
+
+// A node's input and output, in one kind of memory or the other.
+struct Memory {
+  Memory(Node& node, std::size_t inputs, std::size_t outputs, bool in_segment)
+      : shared(node, in_segment ? inputs + outputs + 2 : 1),
+        own(in_segment ? 0 : inputs + outputs),
+        input(in_segment ? shared.data() : own.data(), inputs),
+        output(input.data() + inputs, outputs) {}
+
+  SegmentArray<std::uint64_t> shared;
+  std::vector<std::uint64_t> own;
+  std::span<std::uint64_t> input;
+  std::span<std::uint64_t> output;
+};
+
+// One call, of `count` elements a block. Who gives writes over it as soon as it may.
+struct Call {
+  Operation operation;
+  std::string algorithm;
+  std::size_t count;
+  std::uint64_t salt;
+
+  Task<> run(Node& node, const Group& all, Rank root, bool in_segment) const {
+    const Rank me = all.rank_of(node.id());
+    const bool gives = operation == Operation::allgather || me == root;
+    const std::size_t inputs = !gives ? 0 : operation == Operation::scatter ? all.size() * count : count;
+    const std::size_t outputs = operation == Operation::allgather ? all.size() * count : count;
+    Memory memory(node, inputs, outputs, in_segment);
+    for (std::size_t i = 0; i < inputs; ++i) memory.input[i] = test::contribution(salt, node.id(), i);
+    const std::span<std::uint64_t> data = me == root ? memory.input : memory.output;
+    const Event done = begin(node, all, root, operation == Operation::broadcast ? data : memory.input, memory.output);
+    co_await done;
+    std::fill(memory.input.begin(), memory.input.end(), 0);
+    if (operation == Operation::broadcast && me == root) co_return;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      if (memory.output[i] == expected(all, root, me, i)) continue;
+      ADD_FAILURE() << "node " << node.id() << ", element " << i << " of " << outputs << ", " << algorithm;
+      co_return;
+    }
+  }
+
+  Event begin(Node& node, const Group& all, Rank root, std::span<std::uint64_t> input,
+              std::span<std::uint64_t> output) const {
+    const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+    const std::span<const std::uint64_t> given = input;
+    switch (operation) {
+      case Operation::broadcast: return broadcast(node, all, input, root, options);
+      case Operation::scatter: return scatter(node, all, given, output, root, options);
+      default: return allgather(node, all, given, output, options);
+    }
+  }
+
+  std::uint64_t expected(const Group& all, Rank root, Rank me, std::size_t i) const {
+    switch (operation) {
+      case Operation::broadcast: return test::contribution(salt, all.node(root), i);
+      case Operation::scatter: return test::contribution(salt, all.node(root), me * count + i);
+      default: return test::contribution(salt, all.node(static_cast<Rank>(i / count)), i % count);
+    }
+  }
+};
+
+TEST_P(GivenToMany, ArrivesWhateverMemoryItIsIn) {
+  for (const std::uint32_t nodes : {2U, 5U}) {
+    for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::allgather}) {
+      run(nodes, [=](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        std::uint64_t salt = 0;
+        for (const std::string_view algorithm : test::algorithms_for({.operation = operation, .size = nodes})) {
+          // A piece and more of them.
+          for (const std::size_t count : {513U, 20'000U}) {
+            const Call call{operation, std::string(algorithm), count, ++salt};
+            co_await call.run(node, all, static_cast<Rank>(salt % nodes), (node.id() + salt / 2) % 2 == 0);
+          }
+        }
+        co_await barrier(node, all);
+        EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+      });
+    }
+  }
+}
+
+// What one call is through with another one takes: not before the last reader has read it.
+TEST(Staging, IsKeptForTheLastReader) {
+  test::run_on("local:5,peer_pointer=segments", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    constexpr std::size_t count = 10'000;
+    std::vector<std::vector<std::uint64_t>> data(40, std::vector<std::uint64_t>(count));
+    std::vector<Event> done;
+    for (std::uint64_t call = 0; call < data.size(); ++call) {
+      const auto root = static_cast<Rank>(call % 2);
+      if (all.node(root) == node.id()) std::fill(data[call].begin(), data[call].end(), call + 1);
+      const CollectiveOptions options = CollectiveOptions().algorithm("linear_broadcast").key(call % 4);
+      done.push_back(broadcast(node, all, std::span(data[call]), root, options));
+    }
+    for (std::uint64_t call = 0; call < data.size(); ++call) {
+      co_await done[call];
+      EXPECT_EQ(std::count(data[call].begin(), data[call].end(), call + 1), count) << "node " << node.id();
+    }
+  });
+}
+
+// What many get is staged once, however many they are.
+TEST(Staging, HoldsOneCopyForAll) {
+  RuntimeOptions options = test::options_for("local:6,peer_pointer=segments");
+  options.segment_bytes = std::size_t{5} << 20U;
+  Runtime runtime(options);
+  runtime.run([](Node& node) -> Task<> {
+    const Call call{Operation::broadcast, "linear_broadcast", 500'000, 1};
+    co_await call.run(node, Group::all(node), 0, false);
+  });
+}
+
+}  // namespace
+}  // namespace stretto
