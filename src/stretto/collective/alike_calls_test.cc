@@ -171,6 +171,25 @@ TEST_P(AlikeCalls, OfManyKindsAndManyAtOnce) {
   });
 }
 
+TEST_P(AlikeCalls, GoByTheAlgorithmsThatTheyName) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const auto named = [](const char* name) { return CollectiveOptions().algorithm(name); };
+    for (int round = 0; round < 6; ++round) {
+      const int term = round + static_cast<int>(node.id());
+      for (const char* const name : {"linear_allreduce", "", "recursive_doubling", "recursive_doubling"}) {
+        EXPECT_EQ(co_await allreduce(node, all, term, sum, named(name)), 3 * round + 3);
+      }
+      EXPECT_THROW(allreduce(node, all, term, sum, named("recursive")), Error);
+      EXPECT_THROW(allreduce(node, all, term, sum, named("binomial_reduce")), Error);
+    }
+    // Members that name different ones after that do not match.
+    const Future<int> other = allreduce(node, all, 1, sum, named(node.id() == 1 ? "recursive_doubling" : ""));
+    const std::string what = co_await test::outcome(other.event());
+    EXPECT_NE(what.find("does not match"), std::string::npos) << what;
+  });
+}
+
 // What is in use is kept, however many kinds come after it.
 TEST_P(AlikeCalls, WaitWhileManyOtherKindsComeAndGo) {
   run(2, [](Node& node) -> Task<> {

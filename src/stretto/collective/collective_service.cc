@@ -174,14 +174,15 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
 // but what is looked at here. no_event: it is not that, or somebody else has the baton.
 Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options) {
   Event completion;
-  const bool is_plain = call.lists == nullptr && call.set == nullptr && options.algorithm().empty() &&
-                        !options.precondition().exists() && call.auxiliaries == 0;
+  const bool is_plain = call.lists == nullptr && call.set == nullptr && !options.precondition().exists() &&
+                        call.auxiliaries == 0;
   if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return completion;
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
   endpoint_.context().try_run(
       [&] {
-        Stream* const its_stream = recent_stream(Stream::id_of(group, options.key()));
-        Preparation* const known = its_stream == nullptr ? nullptr : its_stream->find_preparation(call, me, Named());
+        const std::optional<Named> named = named_again(options);
+        Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
+        Preparation* const known = its_stream == nullptr ? nullptr : its_stream->find_preparation(call, me, *named);
         CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept(std::move(call), options);
         if (operation == nullptr) return;
         completion = operation->completion();
@@ -189,6 +190,13 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
       },
       fabric::Context::Rest::kept);
   return completion;
+}
+
+// What the options name, if that is nothing or the algorithm that was named last: to look a name up takes long.
+std::optional<Named> CollectiveService::named_again(const CollectiveOptions& options) const noexcept {
+  if (options.algorithm().empty()) return Named();
+  if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return std::nullopt;
+  return Named{named_last_, options.segments()};
 }
 
 Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
@@ -199,6 +207,7 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
   std::exception_ptr failure;  // there is no memory for it
   auto begin_now = [&] {
     try {
+      if (named.algorithm != nullptr) named_last_ = named.algorithm;
       const Group& members = members_of(group, call);
       Stream& its_stream = stream_of(Stream::id_of(group, options.key()), members);
       const Rank rank = &members == &group ? me : members.rank_of(node_.id());

@@ -106,6 +106,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
   Event repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options);
+  std::optional<Named> named_again(const CollectiveOptions& options) const noexcept;
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
   Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
@@ -135,6 +136,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::shared_ptr<Selector> selector_;
   std::map<std::uint64_t, Stream> streams_;
   std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
+  const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
   Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;
