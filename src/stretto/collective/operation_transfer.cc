@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "stretto/base/shared_bytes.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -127,7 +126,7 @@ void CollectiveOperation::stage_piece(std::uint32_t step) {
   const ByteSpan data = data_of(step);
   const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
-  copy_to_shared(service_.endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
+  copy_bytes(service_.endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
     if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes);
@@ -219,9 +218,7 @@ void CollectiveOperation::write_piece(std::uint32_t step, std::size_t upto) {
   const ByteSpan data = data_of(step);
   const bool each_piece = outgoing.landing != 0;
   if (upto > outgoing.bytes) {
-    // What is told piece by piece is read at once.
-    const auto copy = each_piece ? copy_to_shared : copy_bytes;
-    copy(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
+    copy_bytes(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
     outgoing.bytes = upto;
   }
   if (!each_piece || upto == data.size()) return;
