@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stretto/base/error.h"
+#include "stretto/base/settings.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/fit.h"
@@ -142,7 +143,8 @@ void run_tune(const TuneArguments& arguments) {
                 "reproducible; unset it to tune, and set it for the job that uses the costs");
   }
   if (options.fabric == "local:1") options.fabric = "local:8";
-  options.bind = true;  // so that times do not depend on where the system moves a worker
+  // So that times do not depend on where the system moves a worker.
+  if (!Settings::from_environment().is_set("STRETTO_BIND")) options.bind = true;
   Runtime runtime(options);
   runtime.run([&arguments](Node& node) { return tune_on(node, arguments); });
 }
@@ -164,6 +166,7 @@ void add_tune_command(CLI::App& app) {
       "  stretto tune                          nodes of one process\n"
       "  stretto run -n 2 stretto tune         processes that share memory\n"
       "  stretto run -n 2 --hosts a,b --bind ADDRESS stretto tune\n"
+      "Workers are bound to cores unless STRETTO_BIND says otherwise, as it must where hosts share cores.\n"
       "With more nodes than cores it also finds what a node's turn costs. Jobs use the file that STRETTO_TUNING\n"
       "names; all nodes of a job must have the same.");
   command->callback([arguments] { run_tune(*arguments); });
