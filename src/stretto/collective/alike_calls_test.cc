@@ -190,6 +190,38 @@ TEST_P(AlikeCalls, GoByTheAlgorithmsThatTheyName) {
   });
 }
 
+// Of a set each has its own buffers, and a fused one its own copies; two sets are under way at a time.
+TEST_P(AlikeCalls, OfSetsThatArePlannedTogether) {
+  run(4, [](Node& node) -> Task<> {
+    const ReduceGroups two(Group::all(node), Group{0, 2});
+    const ReduceGroups one(Group{1, 2}, Group{3});
+    for (int round = 0; round < 12; ++round) {
+      std::vector<std::vector<int>> inputs;
+      std::vector<std::vector<int>> outputs(6, std::vector<int>(3, -1));
+      std::vector<Event> done;
+      for (int call = 0; call < 6; ++call) inputs.emplace_back(3, round + 10 * call + static_cast<int>(node.id()));
+      for (std::size_t set = 0; set < 6; set += 3) {
+        const auto reduce_of = [&](const ReduceGroups& groups, std::size_t call) {
+          return reduce_call<int>(groups, 3, inputs[call], outputs[call], sum);
+        };
+        for (const Event each :
+             concurrent(node, {reduce_of(two, set), reduce_of(one, set + 1), reduce_of(two, set + 2)})) {
+          done.push_back(each);
+        }
+      }
+      for (const Event each : done) {
+        if (each.exists()) co_await each;
+      }
+      for (int call = 0; call < 6; ++call) {
+        const ReduceGroups& groups = call % 3 == 1 ? one : two;
+        const int total = call % 3 == 1 ? 2 * (round + 10 * call) + 3 : 4 * (round + 10 * call) + 6;
+        const int expected = groups.receives(node.id()) ? total : -1;
+        EXPECT_EQ(outputs[static_cast<std::size_t>(call)], std::vector<int>(3, expected)) << "call " << call;
+      }
+    }
+  });
+}
+
 // What is in use is kept, however many kinds come after it.
 TEST_P(AlikeCalls, WaitWhileManyOtherKindsComeAndGo) {
   run(2, [](Node& node) -> Task<> {

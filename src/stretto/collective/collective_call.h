@@ -31,8 +31,8 @@ struct CallOfSet {
   std::optional<Group> order;  ///< the group's members, by rank of the schedule, if not as in the group
   /// The algorithm for members that do not share memory; null: as it is chosen.
   const schedule::Algorithm* over_wires = nullptr;
-  std::uint64_t agreement = 0;         ///< digest of what members must agree on beside this call
-  std::shared_ptr<FusedReduce> fused;  ///< if the call stands for several
+  std::uint64_t agreement = 0;  ///< digest of what members must agree on beside this call
+  bool is_fused = false;        ///< the call stands for several
 };
 
 /// What a call asks for, its data aside.
@@ -55,8 +55,8 @@ struct CollectiveCall : CallKind {
   ByteSpan output;
   Reduction reduction;
   std::shared_ptr<const CallLists> lists;  ///< null where the call lists nothing
-  std::shared_ptr<CallOfSet> set;          ///< null where it is planned for itself
-  std::shared_ptr<void> keep_alive;        ///< owns the buffers, if the caller does not
+  std::shared_ptr<const CallOfSet> set;    ///< null where it is planned for itself
+  std::shared_ptr<void> keep_alive;  ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
 
   std::span<const std::size_t> block_offsets() const noexcept {
     return lists == nullptr ? std::span<const std::size_t>() : lists->block_offsets;
@@ -67,7 +67,9 @@ struct CollectiveCall : CallKind {
   std::span<const ConstByteSpan> shards() const noexcept {
     return lists == nullptr ? std::span<const ConstByteSpan>() : lists->shards;
   }
-  FusedReduce* fused() const noexcept { return set == nullptr ? nullptr : set->fused.get(); }
+  FusedReduce* fused() const noexcept {
+    return set != nullptr && set->is_fused ? static_cast<FusedReduce*>(keep_alive.get()) : nullptr;
+  }
 };
 
 /// The members of a group, by rank of the schedule that serves a call.

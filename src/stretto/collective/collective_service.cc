@@ -159,7 +159,7 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
     const Named named = check_at(me, group, call, options);
     const bool was_engaged = context.engaged();
     const std::size_t bytes = std::max(call.input.size(), call.output.size());
-    completion = launch(group, me, std::move(call), options, named, node_.events().create());
+    completion = launch(group, me, std::move(call), options, named);
     // Where something large waits already, its peers are late, and the next one need not wait for them, too.
     if (context.engaged() && !was_engaged) {
       node_.attend(completion, patience_for(bytes));
@@ -174,8 +174,8 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
 // but what is looked at here. no_event: it is not that, or somebody else has the baton.
 Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options) {
   Event completion;
-  const bool is_plain = call.lists == nullptr && call.set == nullptr && !options.precondition().exists() &&
-                        call.auxiliaries == 0;
+  const bool is_plain =
+      call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && call.auxiliaries == 0;
   if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return completion;
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
   endpoint_.context().try_run(
@@ -200,8 +200,10 @@ std::optional<Named> CollectiveService::named_again(const CollectiveOptions& opt
 }
 
 Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
-                                const Named& named, Event completion) {
+                                const Named& named) {
+  Event completion;
   const auto make = [&] {
+    completion = node_.events().create();
     return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named, completion);
   };
   std::exception_ptr failure;  // there is no memory for it
@@ -213,11 +215,8 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
       const Rank rank = &members == &group ? me : members.rank_of(node_.id());
       Preparation& prepared = its_stream.prepare(call, members, rank, named, *this);
       CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
-      if (operation != nullptr) {
-        node_.events().discard(std::exchange(completion, operation->completion()));
-      } else {
-        operation = make();
-      }
+      if (operation == nullptr) operation = make();
+      completion = operation->completion();
       operation->join(its_stream, prepared);
     } catch (...) {
       failure = std::current_exception();

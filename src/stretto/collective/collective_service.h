@@ -44,12 +44,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
-  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. Triggers
-  /// `completion`, one that nobody has heard of yet, or another one, which it returns; always that one where the call
-  /// is of a set (see CallOfSet). May keep work in the node's context (see Context::Rest). Throws
-  /// Error(out_of_resources).
-  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options, const Named& named,
-               Event completion);
+  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. May keep work
+  /// in the node's context (see Context::Rest). Throws Error(out_of_resources).
+  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
+               const Named& named);
 
   // For operations and streams, under the baton.
 
@@ -135,7 +133,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   fabric::Endpoint& endpoint_;
   std::shared_ptr<Selector> selector_;
   std::map<std::uint64_t, Stream> streams_;
-  std::array<Stream*, 16> recent_{};  // of those, by id modulo the size
+  std::array<Stream*, 16> recent_{};                 // of those, by id modulo the size
   const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
   Greetings greetings_{*this};

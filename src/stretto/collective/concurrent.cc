@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "stretto/base/error.h"
-#include "stretto/base/hash.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/concurrent_plan.h"
 #include "stretto/collective/operation.h"
@@ -42,21 +41,6 @@ void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
   reduce.groups.require_order(call.reduction.commutative);
 }
 
-// What members must agree on beside their own reduces.
-std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together) {
-  std::uint64_t digest = mix_64(calls.size() << 8U | static_cast<std::uint64_t>(together));
-  for (const ReduceCall& reduce : calls) {
-    const Hash128 members = reduce.groups.members().hash();
-    const CollectiveCall& call = reduce.part.call;
-    for (const std::uint64_t part :
-         {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
-          std::uint64_t{reduce.part.bytes}, call.type_digest, call.reduction.digest}) {
-      digest = mix_64(digest ^ part);
-    }
-  }
-  return digest;
-}
-
 // What a node does of a set of reduces.
 CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& calls, NodeId me) {
   ReduceCall& first = calls[set.calls.front()];
@@ -76,26 +60,18 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     take_role(calls[i], node.id(), i);
     named = service.check(calls[i].groups.members(), calls[i].part.call, options);
   }
-  const std::uint64_t digest = digest_of(calls, together);
   auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
+  // From here on nothing throws what the caller could have avoided.
   std::vector<Event> events(calls.size());
   for (const ConcurrentPlan::Set& set : plan->sets) {
-    if (!calls[set.calls.front()].groups.members().contains(node.id())) continue;
-    const Event done = node.events().create();
-    for (const std::size_t each : set.calls) events[each] = done;
-  }
-  // From here on nothing throws what the caller could have avoided.
-  for (const ConcurrentPlan::Set& set : plan->sets) {
-    const Event done = events[set.calls.front()];
-    if (!done.exists()) continue;
     const Group& members = calls[set.calls.front()].groups.members();
+    const Rank me = members.rank_of(node.id());
+    if (me == members.size()) continue;
     CollectiveCall call = call_of(set, calls, node.id());
-    if (call.set == nullptr) call.set = std::make_shared<CallOfSet>();
-    call.set->order = set.order;
-    call.set->agreement = mix_64(digest ^ (set.order ? set.order->hash().low : 0));
-    call.set->over_wires = set.over_wires;
-    service.launch(members, members.rank_of(node.id()), std::move(call), options, named, done);
+    call.set = set.planned;
+    const Event done = service.launch(members, me, std::move(call), options, named);
+    for (const std::size_t each : set.calls) events[each] = done;
   }
   fabric::Context::hand_over_rest();
   return events;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "stretto/base/hash.h"
 #include "stretto/collective/plan.h"
 #include "stretto/schedule/concurrent.h"
 
@@ -52,10 +53,34 @@ std::vector<schedule::PlacedReduce> whole(std::vector<schedule::PlacedReduce> re
   return reduces;
 }
 
+// What members must agree on beside their own reduces.
+std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together) {
+  std::uint64_t digest = mix_64(calls.size() << 8U | static_cast<std::uint64_t>(together));
+  for (const ReduceCall& reduce : calls) {
+    const Hash128 members = reduce.groups.members().hash();
+    const CollectiveCall& call = reduce.part.call;
+    for (const std::uint64_t part :
+         {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
+          std::uint64_t{reduce.part.bytes}, call.type_digest, call.reduction.digest}) {
+      digest = mix_64(digest ^ part);
+    }
+  }
+  return digest;
+}
+
 std::vector<std::vector<std::size_t>> each_alone(std::size_t count) {
   std::vector<std::vector<std::size_t>> sets;
   for (std::size_t i = 0; i < count; ++i) sets.push_back({i});
   return sets;
+}
+
+// Balanced; whole if `may_be_whole` and that is better by a fifth at least: the load does not know that pieces of a
+// vector travel at the same time.
+std::vector<schedule::PlacedReduce> best_of(const std::vector<schedule::PlacedReduce>& travelling, bool may_be_whole) {
+  std::vector<schedule::PlacedReduce> best = balanced(travelling);
+  if (!may_be_whole) return best;
+  std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
+  return 5 * schedule::load_of(moved_whole) < 4 * schedule::load_of(best) ? moved_whole : best;
 }
 
 }  // namespace
@@ -67,21 +92,20 @@ ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named
   const auto grouped = is_fused(together) ? schedule::fuse(reduces, most_fused_bytes) : each_alone(calls.size());
   std::vector<schedule::PlacedReduce> travelling;
   for (const std::vector<std::size_t>& set : grouped) {
-    sets.push_back({set, {}});
     travelling.push_back(reduces[set.front()]);
     for (const std::size_t other : std::span(set).subspan(1)) travelling.back().bytes += reduces[other].bytes;
   }
-  if (!is_balanced(together)) return;
-  std::vector<schedule::PlacedReduce> best = balanced(travelling);
-  if (named.algorithm == nullptr) {
-    std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
-    // By a fifth at least: the load does not know that pieces of a vector travel at the same time.
-    if (5 * schedule::load_of(moved_whole) < 4 * schedule::load_of(best)) best = std::move(moved_whole);
-  }
-  for (std::size_t set = 0; set < sets.size(); ++set) {
+  const std::vector<schedule::PlacedReduce> best =
+      is_balanced(together) ? best_of(travelling, named.algorithm == nullptr) : travelling;
+  const std::uint64_t digest = digest_of(calls, together);
+  for (std::size_t set = 0; set < grouped.size(); ++set) {
+    CallOfSet planned;
+    planned.is_fused = grouped[set].size() > 1;
     const std::vector<std::uint32_t>& nodes = best[set].nodes;
-    if (nodes != travelling[set].nodes) sets[set].order.emplace(std::vector<NodeId>(nodes.begin(), nodes.end()));
-    if (best[set].algorithm != travelling[set].algorithm) sets[set].over_wires = best[set].algorithm;
+    if (nodes != travelling[set].nodes) planned.order.emplace(std::vector<NodeId>(nodes.begin(), nodes.end()));
+    if (best[set].algorithm != travelling[set].algorithm) planned.over_wires = best[set].algorithm;
+    planned.agreement = mix_64(digest ^ (planned.order ? planned.order->hash().low : 0));
+    sets.push_back({grouped[set], std::make_shared<const CallOfSet>(std::move(planned))});
   }
 }
 
@@ -91,6 +115,8 @@ ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcep
           call.groups.participants(),
           call.groups.inner_receivers(),
           call.part.bytes,
+          part.type_digest,
+          part.reduction.digest,
           part.reduction.commutative,
           part.reproducible,
           is_fusible(call)};

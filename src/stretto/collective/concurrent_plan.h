@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
+#include "stretto/collective/collective_call.h"
 #include "stretto/collective/concurrent.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/selector.h"
-#include "stretto/schedule/algorithm.h"
 
 namespace stretto {
 
@@ -19,14 +18,12 @@ namespace stretto {
 struct ConcurrentPlan {
   /// Reduces that travel as one, or a single one.
   struct Set {
-    std::vector<std::size_t> calls;  ///< places in the list
-    std::optional<Group> order;      ///< by rank of the schedule; none: as the members are
-    /// By which algorithm where the members do not share memory; null: as for each call.
-    const schedule::Algorithm* over_wires = nullptr;
+    std::vector<std::size_t> calls;            ///< places in the list
+    std::shared_ptr<const CallOfSet> planned;  ///< of the one call that they make
   };
   std::vector<Set> sets;  ///< by their first calls
 
-  /// A pure function of the groups, sizes and kinds of operators. `named`: an algorithm supports all calls; if
+  /// A pure function of the groups, sizes, types and kinds of operators. `named`: an algorithm supports all calls; if
   /// there is none, `selector` chooses one for each.
   ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named& named, Together together, Selector& selector);
 };
@@ -44,6 +41,8 @@ class ConcurrentPlans {
     Rank participants;
     Rank inner_receivers;
     std::size_t bytes;
+    std::uint64_t type_digest;
+    std::uint64_t operator_digest;
     bool commutative;
     bool reproducible;
     bool may_be_fused;

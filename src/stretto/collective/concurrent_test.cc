@@ -350,11 +350,11 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
 
   const std::vector<ReduceCall> reversed = {call(figure.r1, 1), call(figure.r2_reversed, 1)};
   const ConcurrentPlan given(reversed, {}, Together::fused, selector);
-  EXPECT_FALSE(given.sets[0].order || given.sets[1].order);
+  EXPECT_FALSE(given.sets[0].planned->order || given.sets[1].planned->order);
   ConcurrentPlans plans;
   const auto plan = plans.find_or_make(reversed, {}, Together::balanced, selector);
-  EXPECT_FALSE(plan->sets[0].order);
-  EXPECT_EQ(plan->sets[1].order, Group({1, 2, 3}));
+  EXPECT_FALSE(plan->sets[0].planned->order);
+  EXPECT_EQ(plan->sets[1].planned->order, Group({1, 2, 3}));
   EXPECT_EQ(plans.find_or_make(reversed, {}, Together::balanced, selector), plan);
   for (std::size_t count = 1; count <= 30; ++count) {
     EXPECT_NE(plans.find_or_make({call(figure.r1, count)}, {}, Together::balanced, selector), plan);
@@ -379,17 +379,17 @@ TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
     const ReduceCall& reduce = both[set.calls.front()];
     const schedule::Shape shape = shape_of(reduce.part.call, reduce.groups.members().size());
     const auto* const chosen = selector.choose(shape, reduce.part.bytes, true, schedule::Link::wire).algorithm;
-    EXPECT_EQ(set.over_wires != nullptr ? set.over_wires : chosen, aspen);
+    EXPECT_EQ(set.planned->over_wires != nullptr ? set.planned->over_wires : chosen, aspen);
   }
   for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, {}, Together::fused, selector).sets) {
-    EXPECT_EQ(set.over_wires, nullptr);
+    EXPECT_EQ(set.planned->over_wires, nullptr);
   }
   const ReduceGroups all(Group{0, 1, 2, 3}, Group{0, 1, 2, 3});
   const ConcurrentPlan alone({call(all, 100'000)}, {}, Together::balanced, selector);
-  EXPECT_EQ(alone.sets[0].over_wires, nullptr) << "cut it is less";
+  EXPECT_EQ(alone.sets[0].planned->over_wires, nullptr) << "cut it is less";
   const schedule::Algorithm* const scattered = &schedule::find_algorithm("scattered_general_reduce");
   for (const ConcurrentPlan::Set& set : ConcurrentPlan(both, {scattered}, Together::balanced, selector).sets) {
-    EXPECT_EQ(set.over_wires, nullptr) << "the caller says how";
+    EXPECT_EQ(set.planned->over_wires, nullptr) << "the caller says how";
   }
 }
 

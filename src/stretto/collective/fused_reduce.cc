@@ -40,8 +40,7 @@ CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool ge
   const ByteSpan data(fused->data_, fused->bytes_);
   if (gives) call.input = data;
   if (gets) call.output = data;
-  call.set = std::make_shared<CallOfSet>();
-  call.set->fused = fused;
+  call.keep_alive = fused;
   return call;
 }
 

@@ -20,7 +20,8 @@ class FusedReduce {
     std::size_t alignment = 1;
   };
 
-  /// One call for all of `parts`. REQUIRES: they have the same roles, no shards and no operators that run as tasks.
+  /// One call for all of `parts`, which owns one of these. REQUIRES: they have the same roles, no shards and no
+  /// operators that run as tasks.
   static CollectiveCall call_of(std::vector<Part> parts, bool gives, bool gets);
 
   /// How many it stands for.

@@ -37,6 +37,10 @@ Group Group::all(const Node& node) {
 
 Rank Group::search(NodeId node) const noexcept {
   const List& list = *list_;
+  constexpr std::size_t few = 8;
+  if (list.nodes.size() <= few) {
+    return static_cast<Rank>(std::find(list.nodes.begin(), list.nodes.end(), node) - list.nodes.begin());
+  }
   const auto found = std::lower_bound(list.by_node.begin(), list.by_node.end(), node,
                                       [&list](Rank rank, NodeId wanted) { return list.nodes[rank] < wanted; });
   return found != list.by_node.end() && list.nodes[*found] == node ? *found : size();

@@ -55,6 +55,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   call_.reduction.as_task = reduction.as_task;
   if (reduction.op != nullptr) call_.reduction.op = std::move(reduction.op);
   if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
+  if (call.set != nullptr) call_.set = std::move(call.set);
   std::fill(transfers_.begin(), transfers_.end(), Transfer());
   precondition_ = options.precondition();
   completion_ = std::exchange(next_completion_, no_event);
@@ -66,7 +67,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
 
 // Only one for which nothing was made that is not made again.
 bool CollectiveOperation::may_serve_again() const noexcept {
-  return failure_ == nullptr && call_.lists == nullptr && call_.set == nullptr && scratch_offset_ < 0;
+  return failure_ == nullptr && call_.lists == nullptr && scratch_offset_ < 0;
 }
 
 void CollectiveOperation::leave() noexcept {

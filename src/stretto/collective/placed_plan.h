@@ -23,8 +23,8 @@ struct PlacedStep {
   schedule::StepKind kind;
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
-  /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it (see
-  /// schedule::receivers_read). One that is not large is sent instead where it can't be read there.
+  /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it
+  /// (see schedule::receivers_read). One that is not large is sent instead where it can't be read there.
   bool is_pulled = false;
   bool is_lent = false;  ///< see Lowering::lent
   schedule::Rank peer = 0;
