@@ -20,6 +20,7 @@ namespace {
 // Growing costs a system call, so it is done in pieces; the piece is small enough for hundreds of nodes in a process.
 constexpr std::size_t growth_bytes = std::size_t{1} << 20U;
 constexpr std::size_t least_alignment = 64;
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
@@ -103,6 +104,8 @@ void Segment::grow(std::size_t needed) {
     } while (result != 0 && errno == EINTR);
     if (result != 0) fail("cannot grow the segment by " + std::to_string(piece) + " bytes", errno);
   }
+  // A wish: where the system does not grant it, pages are small.
+  if (piece >= huge_page_bytes) madvise(base_ + old, piece, MADV_HUGEPAGE);
   grown_.store(old + piece, std::memory_order_release);
   add_free(old, piece);
 }
