@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -99,6 +100,42 @@ TEST_P(GivenToMany, ArrivesWhateverMemoryItIsIn) {
       });
     }
   }
+}
+
+// A broadcast of which one member fails, at once or when the others are in the middle of it. Who hears of its end takes
+// its memory away: a giver whose data are still read, or a getter that still reads, would show.
+Task<> broadcast_that_fails(Node& node, const Group& all, std::uint64_t salt) {
+  constexpr std::size_t count = 60'000;
+  const auto root = static_cast<Rank>(salt % all.size());
+  const auto failing = static_cast<Rank>((root + 1 + salt / all.size() % (all.size() - 1)) % all.size());
+  const Rank me = all.rank_of(node.id());
+  auto memory = std::make_unique<Memory>(node, 0, count, (node.id() + salt / 2) % 2 == 0);
+  const std::span<std::uint64_t> data = memory->output;
+  for (std::size_t i = 0; me == root && i < count; ++i) data[i] = test::contribution(salt, node.id(), i);
+  const UserEvent gate = node.create_user_event();
+  CollectiveOptions options = CollectiveOptions().algorithm(salt % 3 == 0 ? "binomial_broadcast" : "linear_broadcast");
+  if (me == failing) options.after(gate);
+  const Event done = broadcast(node, all, data, root, options);
+  if (salt % 2 == 0) co_await allreduce(node, all, 1, sum, CollectiveOptions().key(7));
+  node.poison(gate, Error(ErrorCode::invalid_state, "on purpose"));
+  const std::string failure = co_await test::outcome(done);
+  EXPECT_EQ(me == failing && failure.empty(), false);
+  for (std::size_t i = 0; failure.empty() && i < count; ++i) {
+    if (data[i] == test::contribution(salt, all.node(root), i)) continue;
+    ADD_FAILURE() << "node " << node.id() << ", element " << i;
+    co_return;
+  }
+  std::fill(data.begin(), data.end(), 0);
+  memory.reset();
+}
+
+TEST_P(GivenToMany, IsLeftAloneAfterAFailure) {
+  run(5, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (std::uint64_t salt = 0; salt < test::scaled(100); ++salt) co_await broadcast_that_fails(node, all, salt);
+    co_await barrier(node, all);
+    EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+  });
 }
 
 // What one call is through with another one takes: not before the last reader has read it.
