@@ -9,22 +9,14 @@ namespace stretto::detail {
 
 namespace {
 
+void copy_string(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
 // Sanitizers do not see what the processor copies by itself.
 #if defined(__x86_64__) && !defined(STRETTO_ASAN) && !defined(STRETTO_TSAN)
-
-constexpr bool has_string_copy = true;
-
-void copy_string(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
-
 #else
-
-constexpr bool has_string_copy = false;
-
-void copy_string(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
-
+  std::memcpy(to, from, bytes);
 #endif
+}
 
 }  // namespace
 
@@ -33,7 +25,7 @@ void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept {
   constexpr std::size_t least_string = 4097;  // less is copied faster by instructions
   const std::byte* at = from.data();
   std::size_t left = from.size();
-  if (has_string_copy && left >= least_string) {
+  if (left >= least_string) {
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(to) % line;
     std::memcpy(to, at, line);
     copy_string(to + before, at + before, left - before);

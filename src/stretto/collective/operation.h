@@ -172,6 +172,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void grant(std::uint32_t step);
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
   std::uint32_t staged_alike(std::uint32_t step) const noexcept;
+  void leave_staging(std::uint32_t step);
   void stage_piece(std::uint32_t step);
   void lend(std::uint32_t step);
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }

@@ -79,38 +79,45 @@ bool CollectiveOperation::grant_in_place(std::uint32_t step) {
   return true;
 }
 
-// The receiver reads where the data lie, or where we copy them piece by piece.
+// The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
 void CollectiveOperation::grant(std::uint32_t step) {
   engage();
   if (grant_in_place(step)) return;
-  const std::uint32_t staged = staged_alike(step);
-  const std::uint32_t by = staged == Plan::none ? step : staged;
-  Transfer& copied = transfer(by);
-  transfer(step).staged_by = by;
-  ++copied.staged_for;
-  if (by != step) {
+  if (const std::uint32_t other = staged_alike(step); other != Plan::none) {
+    transfer(step).staged_by = other;
+    const Transfer& copied = transfers_[other];
     if (copied.bytes > 0) send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes);
     return;
   }
   try {
-    copied.staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data_of(step).size()));
+    transfer(step).staging = static_cast<std::int64_t>(service_.endpoint().segment().allocate(data_of(step).size()));
   } catch (const Error&) {
     fail(cause_of_current_exception("a collective"), Tell::everybody);
     return;
   }
+  transfer(step).staged_by = step;
   sendings_.push_back(step);
   do_piece_of_sending();
 }
 
-// Another send of the same data that are in staging memory, or on their way there; or none. As long as one is read
-// there, nobody writes over what it sends, but where it is lent.
+// The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
+// reads them there nobody writes over them, but where they are lent.
 std::uint32_t CollectiveOperation::staged_alike(std::uint32_t step) const noexcept {
   if (step_at(step).is_lent) return Plan::none;
   for (std::uint32_t other = 0; other < transfers_.size(); ++other) {
-    const bool is_staged = transfers_[other].staged_for > 0 && !step_at(other).is_lent;
-    if (is_staged && step_at(other).data == step_at(step).data) return other;
+    const std::uint32_t by = transfers_[other].staged_by;
+    if (by != Plan::none && !step_at(by).is_lent && step_at(by).data == step_at(step).data) return by;
   }
   return Plan::none;
+}
+
+// The receiver has read all of it.
+void CollectiveOperation::leave_staging(std::uint32_t step) {
+  const std::uint32_t by = std::exchange(transfers_[step].staged_by, Plan::none);
+  const auto is_read = [by](const Transfer& each) { return each.staged_by == by; };
+  if (by == Plan::none || std::any_of(transfers_.begin(), transfers_.end(), is_read)) return;
+  const std::int64_t staging = std::exchange(transfers_[by].staging, -1);
+  service_.endpoint().segment().release(static_cast<std::uint64_t>(staging));
 }
 
 void CollectiveOperation::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
@@ -330,13 +337,9 @@ void CollectiveOperation::on_done(const CallHeader& header, NodeId from) {
   if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !states_.note_message(step)) {
     refuse(from, "is through with what it was not granted");
   }
-  if (const std::uint32_t by = std::exchange(transfers_[step].staged_by, Transfer::none); by != Transfer::none) {
-    Transfer& staged = transfers_[by];
-    if (staged.bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
-    if (--staged.staged_for == 0) {
-      service_.endpoint().segment().release(static_cast<std::uint64_t>(std::exchange(staged.staging, -1)));
-    }
-  }
+  const std::uint32_t by = transfers_[step].staged_by;
+  if (by != Plan::none && transfers_[by].bytes < step_at(step).data.bytes) refuse(from, "is through with it too soon");
+  leave_staging(step);
   if (std::exchange(transfers_[step].lent, false)) {
     --lent_;
   } else {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stretto/collective/plan.h"
+
 namespace stretto {
 
 /// What an operation moves or combines in one go under the baton, so that small operations overtake. Who has no more
@@ -13,19 +15,16 @@ constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + 
 /// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
 /// receive, of its source.
 struct Transfer {
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-
-  bool known = false;              ///< the receiver is ready, or the sender has granted something
-  bool told = false;               ///< likewise, by us
-  bool lent = false;               ///< of a send that is complete: its receiver has not read all of it yet
-  std::byte* place = nullptr;      ///< in the peer's memory, where that is mapped
-  std::uint64_t offset = 0;        ///< over a wire: of the target
-  std::uint32_t pieces = 0;        ///< over a wire: that have been put, or have come
-  std::uint64_t landing = 0;       ///< see ReadyHeader; of a receive over a wire: its name
-  std::size_t bytes = 0;           ///< sent, copied to staging, granted to us, or landed so far
-  std::int64_t staging = -1;       ///< in our segment, where our memory cannot be reached
-  std::uint32_t staged_by = none;  ///< of a send that is read: by which one its data are copied to staging
-  std::uint32_t staged_for = 0;    ///< by how many receivers what it copies is still read
+  bool known = false;                    ///< the receiver is ready, or the sender has granted something
+  bool told = false;                     ///< likewise, by us
+  bool lent = false;                     ///< of a send that is complete: its receiver has not read all of it yet
+  std::byte* place = nullptr;            ///< in the peer's memory, where that is mapped
+  std::uint64_t offset = 0;              ///< over a wire: of the target
+  std::uint32_t pieces = 0;              ///< over a wire: that have been put, or have come
+  std::uint64_t landing = 0;             ///< see ReadyHeader; of a receive over a wire: its name
+  std::size_t bytes = 0;                 ///< sent, copied to staging, granted to us, or landed so far
+  std::int64_t staging = -1;             ///< in our segment, where our memory cannot be reached
+  std::uint32_t staged_by = Plan::none;  ///< of a send that is read in staging: by which one its data are copied there
 };
 
 }  // namespace stretto
