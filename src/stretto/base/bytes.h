@@ -40,8 +40,8 @@ void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;
 ///
 /// Like memcpy, but fast wherever the two begin and in whose caches the destination lies. More than 4 KiB are copied as
 /// a string (x86: `rep movsb`), which takes lines from other processors many at a time, from the beginning of a line
-/// on: it falls to a fifteenth of its speed where the destination lies further within its lines than the source
-/// (decision 35).
+/// on: it takes twice as long, or on some processors much longer, where the destination lies further within its lines
+/// than the source (decision 35).
 inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
   // Headers and single values are not worth a call: they are two words each, which may overlap.
   const std::size_t bytes = from.size();
