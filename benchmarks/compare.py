@@ -228,11 +228,17 @@ def print_overlap(rows):
             in_units(row["slowest_completion_seconds"]),
             in_units(row["computation_seconds"]),
             f"{row['completed_before_computation_ended']} of {row['iterations']}",
+            f"{row['slowdown']:.3f}",
+            f"{row['exposed']:.2f}",
+            f"{min(max(1 - row['exposed'], 0), 1):.0%}",
         ]
         for row in rows
     ]
-    header = ["rival", "ranks", "size", "alone", "done after", "slowest", "computation", "done before its end"]
-    print_table("All-reduce issued before a computation that makes no calls and fills every worker", header, lines)
+    header = ["rival", "ranks", "size", "alone", "done after", "slowest", "computation", "done before its end",
+              "slowed", "exposed", "overlap"]
+    title = ("All-reduce issued before a computation that makes no calls and fills every worker; exposed: what both take"
+             " beyond the computation alone, by the all-reduce alone; overlap: the rest, as OSU's benchmarks have it")
+    print_table(title, header, lines)
 
 
 def print_idle(rows):

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collective/mpi_call.h"
+#include "computation.h"
 #include "mpi_support.h"
 
 static const char* rival_name;
@@ -92,43 +93,75 @@ void measure_latency(Operation operation, size_t bytes, double budget) {
   free_call(&call);
 }
 
+static volatile double kept;
+
+// Seconds at the last rank.
+static double computation_alone(size_t steps) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now();
+  kept = compute_steps(steps);
+  return over_ranks(now() - start, MPI_MAX);
+}
+
+// Seconds from the issue to the computation's end and until both are over, at the last rank.
+typedef struct {
+  double computed, together;
+} Overlapped;
+
 // A rank that computes cannot see when its operation completes: the first test after the computation counts as in time.
-// Returns whether it was, at all ranks; `left` is when the last rank has the result.
-static int overlapped_call(const Call* call, double computation, double* left) {
+// Returns whether it was, at all ranks.
+static int overlapped_call(const Call* call, size_t steps, Overlapped* times) {
   MPI_Request request;
   MPI_Barrier(MPI_COMM_WORLD);
-  const double end = now() + computation;
+  const double issued = now();
   MPI_Iallreduce(call->input, call->output, (int)call->block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-  while (now() < end) {
-  }
-  const double computed = now();
+  kept = compute_steps(steps);
+  const double computed = now() - issued;
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  *left = over_ranks(computation + now() - computed, MPI_MAX);
+  times->together = over_ranks(now() - issued, MPI_MAX);
+  times->computed = over_ranks(computed, MPI_MAX);
   return over_ranks(done, MPI_MIN) != 0;
+}
+
+// Sorts them.
+static double median_of_repetitions(double* values) {
+  qsort(values, overlap_repetitions, sizeof(double), ascending);
+  return values[overlap_repetitions / 2];
 }
 
 void measure_overlap(void) {
   Call call = make_call(OPERATION_ALLREDUCE, overlap_bytes);
-  double alone[overlap_calls_alone], left[overlap_repetitions];
+  double alone[overlap_calls_alone];
   timed_calls(&call, overlap_calls_alone, alone);
   const double alone_seconds = alone[overlap_calls_alone / 2];
-  const double computation = overlap_factor * alone_seconds;
+  const size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
+
+  double left[overlap_repetitions], computations[overlap_repetitions];
+  double slowdowns[overlap_repetitions], exposed[overlap_repetitions];
+  Overlapped times;
   clear_output(&call);
-  overlapped_call(&call, computation, left);  // warms up
+  overlapped_call(&call, steps, &times);  // warms up
   int in_time = 0;
-  for (int i = 0; i < overlap_repetitions; ++i) in_time += overlapped_call(&call, computation, &left[i]);
+  for (int i = 0; i < overlap_repetitions; ++i) {
+    computations[i] = computation_alone(steps);
+    in_time += overlapped_call(&call, steps, &times);
+    left[i] = times.together;
+    slowdowns[i] = times.computed / computations[i];
+    exposed[i] = (times.together - computations[i]) / alone_seconds;
+  }
   verify_output(&call);
-  qsort(left, overlap_repetitions, sizeof(double), ascending);
   free_call(&call);
+  const double median_left = median_of_repetitions(left);
   if (rank != 0) return;
   begin_row("allreduce_overlap");
   printf(
       ",\"bytes\":%d,\"iterations\":%d,\"completed_before_computation_ended\":%d,\"alone_seconds\":%.9g,"
-      "\"completion_seconds\":%.9g,\"slowest_completion_seconds\":%.9g,\"computation_seconds\":%.9g",
-      overlap_bytes, overlap_repetitions, in_time, alone_seconds, left[overlap_repetitions / 2],
-      left[overlap_repetitions - 1], computation);
+      "\"completion_seconds\":%.9g,\"slowest_completion_seconds\":%.9g,\"computation_seconds\":%.9g,"
+      "\"slowdown\":%.9g,\"exposed\":%.9g",
+      overlap_bytes, overlap_repetitions, in_time, alone_seconds, median_left, left[overlap_repetitions - 1],
+      median_of_repetitions(computations), median_of_repetitions(slowdowns), median_of_repetitions(exposed));
   end_row();
 }
 

@@ -34,10 +34,6 @@ enum { first_calls = 3, estimate_trials = 5, estimate_calls = 20 };
 static const double short_call_seconds = 1e-3;
 static const double shortest_call_seconds = 1e-7;
 
-// The overlap: an all-reduce of so many bytes under a computation so many times as long as it takes alone.
-enum { overlap_bytes = 1 << 20, overlap_repetitions = 10, overlap_calls_alone = 17 };
-static const double overlap_factor = 10;
-
 static const double idle_seconds = 2;
 
 // How many blocks the input of `rank` has. A broadcast has its data in the output.

@@ -4,10 +4,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <thread>
+
+#include "computation.h"
 
 namespace collective_bench {
 
@@ -25,11 +26,8 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Computes until `end` without a call of Stretto, or of anything that could run its progress.
-void compute_until(std::chrono::steady_clock::time_point end) {
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
+/// Computes without a call of Stretto, or of anything that could run its progress.
+void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
 
 double cpu_seconds() {
   rusage usage{};
@@ -120,30 +118,51 @@ Task<> Measurements::latency(Operation operation, std::size_t bytes, double budg
   print(result);
 }
 
-/// Seconds from the issue to the completion at the last node, and to the end of the computation at the first.
+std::vector<Event> Measurements::compute_elsewhere(std::size_t steps) {
+  std::vector<Event> others;
+  for (std::uint32_t i = 1; i < node_.processors(); ++i) {
+    others.push_back(node_.spawn([steps] { compute(steps); }, stretto::SpawnOptions().processor(int(i))));
+  }
+  return others;
+}
+
+/// Seconds of the computation on all processors, at the last node.
+Task<double> Measurements::computation_alone(std::size_t steps) {
+  co_await barrier(node_, all_);
+  const double begun = node_.now();
+  const std::vector<Event> others = compute_elsewhere(steps);
+  compute(steps);
+  const double ended = node_.now() - begun;
+  for (const Event other : others) co_await other;
+  co_return co_await allreduce(node_, all_, ended, stretto::maximum);
+}
+
+/// Seconds from the issue to the completion at the last node, to the computation's end at the first and at the last,
+/// and until both are over everywhere.
 struct Measurements::Overlapped {
   double completed = 0;
+  double first_computed = 0;
   double computed = 0;
+  double together = 0;
 };
 
-Task<Measurements::Overlapped> Measurements::overlapped_call(Call& call, double computation) {
+Task<Measurements::Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
   co_await barrier(node_, all_);
   const double issued = node_.now();
   const Event done = call.start();
   const stretto::Future<double> time = node_.time_of(done);
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(computation));
-  std::vector<Event> others;
-  for (std::uint32_t i = 1; i < node_.processors(); ++i) {
-    others.push_back(node_.spawn([end] { compute_until(end); }, stretto::SpawnOptions().processor(int(i))));
-  }
-  compute_until(end);
+  const std::vector<Event> others = compute_elsewhere(steps);
+  compute(steps);
   const double ended = node_.now() - issued;
   for (const Event other : others) co_await other;
+  co_await done;
+  const double both = node_.now() - issued;
   const double done_after = co_await time - issued;
   Overlapped result;
   result.completed = co_await allreduce(node_, all_, done_after, stretto::maximum);
-  result.computed = co_await allreduce(node_, all_, ended, stretto::minimum);
+  result.first_computed = co_await allreduce(node_, all_, ended, stretto::minimum);
+  result.computed = co_await allreduce(node_, all_, ended, stretto::maximum);
+  result.together = co_await allreduce(node_, all_, both, stretto::maximum);
   co_return result;
 }
 
@@ -157,16 +176,23 @@ Task<> Measurements::overlap() {
   Call call(node_, all_, OPERATION_ALLREDUCE, overlap_bytes, setting_.memory, setting_.algorithm);
   const double alone_seconds = median_of(co_await timed_calls(call, overlap_calls_alone));
 
+  const std::size_t steps = steps_of_overlap(alone_seconds, co_await computation_alone(timed_steps));
+
   std::vector<double> completed;
-  std::vector<double> computed;
+  std::vector<double> computations;
+  std::vector<double> slowdowns;
+  std::vector<double> exposed;
   int in_time = 0;
   call.clear();
-  co_await overlapped_call(call, alone_seconds * overlap_factor);  // warms up
+  co_await overlapped_call(call, steps);  // warms up
   for (int i = 0; i < overlap_repetitions; ++i) {
-    const Overlapped times = co_await overlapped_call(call, alone_seconds * overlap_factor);
+    const double computation = co_await computation_alone(steps);
+    const Overlapped times = co_await overlapped_call(call, steps);
+    computations.push_back(computation);
     completed.push_back(times.completed);
-    computed.push_back(times.computed);
-    in_time += times.completed < times.computed ? 1 : 0;
+    slowdowns.push_back(times.computed / computation);
+    exposed.push_back((times.together - computation) / alone_seconds);
+    in_time += times.completed < times.first_computed ? 1 : 0;
   }
   call.verify();
 
@@ -177,7 +203,9 @@ Task<> Measurements::overlap() {
   result["alone_seconds"] = alone_seconds;
   result["completion_seconds"] = median_of(completed);
   result["slowest_completion_seconds"] = *std::max_element(completed.begin(), completed.end());
-  result["computation_seconds"] = median_of(computed);
+  result["computation_seconds"] = median_of(computations);
+  result["slowdown"] = median_of(slowdowns);
+  result["exposed"] = median_of(exposed);
   print(result);
 }
 

@@ -29,7 +29,8 @@ class Measurements {
 
   /// One operation at one size, for about `seconds`.
   stretto::Task<> latency(Operation operation, std::size_t bytes, double seconds);
-  /// An all-reduce issued before a computation that makes no calls and fills every processor.
+  /// An all-reduce issued before a computation that makes no calls and fills every processor: how much of its time is
+  /// exposed, and what it costs the computation.
   stretto::Task<> overlap();
   /// The processor time that waiting nodes take.
   stretto::Task<> idle();
@@ -41,7 +42,9 @@ class Measurements {
   stretto::Task<double> back_to_back(Call& call, std::size_t count);
   stretto::Task<double> after_barriers(Call& call, std::size_t count);
   stretto::Task<std::size_t> iterations_that_fit(Call& call, double budget);
-  stretto::Task<Overlapped> overlapped_call(Call& call, double computation);
+  std::vector<stretto::Event> compute_elsewhere(std::size_t steps);
+  stretto::Task<double> computation_alone(std::size_t steps);
+  stretto::Task<Overlapped> overlapped_call(Call& call, std::size_t steps);
   nlohmann::ordered_json row(const char* operation) const;
   void print(const nlohmann::ordered_json& row) const;
 

@@ -1,7 +1,8 @@
 // What plain TCP sockets take for the bytes of an all-reduce by a ring: each of P ranks sends 2 (P-1)/P of the vector
 // to the next rank and receives as much, without waiting in between and without adding. A ring over the same links is
 // not faster; for short vectors it is the kernel's wake-ups that this measures. One JSON object a line, for each size
-// and each of two send buffers: of 64 KiB, and as the kernel chooses.
+// and each of two send buffers: of 64 KiB, and as the kernel chooses. Or (--measure overlap) with a thread that does
+// that while the rank computes.
 //
 //   sockets_bench --ranks 2                                                           on the loopback
 //   sockets_bench --ranks 2 --namespaces a,b --addresses 10.78.0.1,10.78.0.2          in network namespaces, as root
@@ -26,8 +27,10 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
+#include "computation.h"
 #include "sockets/ring.h"
 
 namespace {
@@ -41,8 +44,21 @@ constexpr double most_iterations = 5000;
 constexpr int first_calls = 3;
 constexpr int named_send_buffer = 64 << 10;
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
+
 struct Options {
   int ranks = 2;
+  std::string measure = "latency";
+  bool bind = false;
   std::vector<std::string> namespaces;
   sockets_bench::Addresses addresses{{}, 47000};
   std::vector<std::size_t> sizes = {8, 1024, std::size_t{1} << 20U, std::size_t{8} << 20U};
@@ -68,6 +84,7 @@ class Meeting {
     meet();
     return result;
   }
+  double least(int rank, double value) { return -greatest(rank, -value); }
 
  private:
   const int ranks_;
@@ -88,6 +105,15 @@ void enter_namespace(const std::string& name) {
   }
 }
 
+void bind_to_core(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(std::size_t(core), &cores);
+  if (sched_setaffinity(0, sizeof(cores), &cores) != 0) {
+    throw std::system_error(errno, std::generic_category(), "core " + std::to_string(core));
+  }
+}
+
 class Rank {
  public:
   Rank(const Options& options, int rank, Meeting& meeting)
@@ -97,43 +123,119 @@ class Rank {
     for (const int send_buffer : {named_send_buffer, 0}) {
       meeting_.meet();
       ring_.join(send_buffer);
-      for (const std::size_t size : options_.sizes) measure_size(size, send_buffer);
+      if (options_.measure == "overlap") {
+        measure_overlap(send_buffer);
+      } else {
+        for (const std::size_t size : options_.sizes) measure_size(size, send_buffer);
+      }
     }
   }
 
  private:
+  /// What each rank sends.
+  std::size_t bytes_of_ring(std::size_t size) const {
+    const auto ranks = std::size_t(options_.ranks);
+    return (2 * (ranks - 1) * size + ranks - 1) / ranks;
+  }
+
   double timed_call(std::size_t bytes) {
-    using Clock = std::chrono::steady_clock;
     meeting_.meet();
     const Clock::time_point start = Clock::now();
     ring_.exchange(bytes);
-    return meeting_.greatest(rank_, std::chrono::duration<double>(Clock::now() - start).count());
+    return meeting_.greatest(rank_, seconds_since(start));
+  }
+
+  double computation_alone(std::size_t steps) {
+    meeting_.meet();
+    const Clock::time_point start = Clock::now();
+    compute(steps);
+    return meeting_.greatest(rank_, seconds_since(start));
+  }
+
+  /// Seconds from the beginning, at the last rank but for the first end of a computation.
+  struct Overlapped {
+    double completed = 0;
+    double first_computed = 0;
+    double computed = 0;
+    double together = 0;
+  };
+
+  Overlapped overlapped_call(std::size_t bytes, std::size_t steps) {
+    meeting_.meet();
+    const Clock::time_point start = Clock::now();
+    double completed = 0;
+    std::thread carrier([&] {
+      ring_.exchange(bytes);
+      completed = seconds_since(start);
+    });
+    compute(steps);
+    const double computed = seconds_since(start);
+    carrier.join();
+    const double together = seconds_since(start);
+    return {meeting_.greatest(rank_, completed), meeting_.least(rank_, computed), meeting_.greatest(rank_, computed),
+            meeting_.greatest(rank_, together)};
+  }
+
+  void measure_overlap(int send_buffer) {
+    const std::size_t bytes = bytes_of_ring(overlap_bytes);
+    std::vector<double> alone(overlap_calls_alone);
+    for (double& each : alone) each = timed_call(bytes);
+    const double alone_seconds = median_of(alone);
+    const std::size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
+
+    std::vector<double> completed;
+    std::vector<double> computations;
+    std::vector<double> slowdowns;
+    std::vector<double> exposed;
+    int in_time = 0;
+    overlapped_call(bytes, steps);  // warms up
+    for (int i = 0; i < overlap_repetitions; ++i) {
+      const double computation = computation_alone(steps);
+      const Overlapped times = overlapped_call(bytes, steps);
+      computations.push_back(computation);
+      completed.push_back(times.completed);
+      slowdowns.push_back(times.computed / computation);
+      exposed.push_back((times.together - computation) / alone_seconds);
+      in_time += times.completed < times.first_computed ? 1 : 0;
+    }
+    nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, send_buffer);
+    result["iterations"] = int(overlap_repetitions);
+    result["completed_before_computation_ended"] = in_time;
+    result["alone_seconds"] = alone_seconds;
+    result["completion_seconds"] = median_of(completed);
+    result["slowest_completion_seconds"] = *std::max_element(completed.begin(), completed.end());
+    result["computation_seconds"] = median_of(computations);
+    result["slowdown"] = median_of(slowdowns);
+    result["exposed"] = median_of(exposed);
+    print(result);
   }
 
   void measure_size(std::size_t size, int send_buffer) {
-    const auto ranks = std::size_t(options_.ranks);
-    const std::size_t bytes = (2 * (ranks - 1) * size + ranks - 1) / ranks;
+    const std::size_t bytes = bytes_of_ring(size);
     double estimate = 0;
     for (int i = 0; i < first_calls; ++i) estimate = timed_call(bytes);
     const double fitting = options_.seconds / std::max(estimate, 1e-7);
     std::vector<double> seconds(std::size_t(std::clamp(fitting, fewest_iterations, most_iterations)));
     for (double& each : seconds) each = timed_call(bytes);
     std::sort(seconds.begin(), seconds.end());
-    if (rank_ == 0) print(size, send_buffer, seconds);
+    nlohmann::ordered_json result = row("allreduce", size, send_buffer);
+    result["iterations"] = seconds.size();
+    result["median_seconds"] = seconds[seconds.size() / 2];
+    result["p99_seconds"] = seconds[std::size_t(std::ceil(0.99 * double(seconds.size()))) - 1];
+    print(result);
   }
 
-  void print(std::size_t size, int send_buffer, const std::vector<double>& sorted) const {
+  nlohmann::ordered_json row(const char* operation, std::size_t size, int send_buffer) const {
     const std::string buffer = send_buffer > 0 ? std::to_string(send_buffer >> 10) + " KiB" : "kernel's buffers";
-    const nlohmann::ordered_json row = {
-        {"operation", "allreduce"},
-        {"rival", "sockets, " + buffer},
-        {"fabric", "processes"},
-        {"ranks", options_.ranks},
-        {"bytes", size},
-        {"iterations", sorted.size()},
-        {"median_seconds", sorted[sorted.size() / 2]},
-        {"p99_seconds", sorted[std::size_t(std::ceil(0.99 * double(sorted.size()))) - 1]}};
-    std::cout << row.dump() << std::endl;
+    return {{"operation", operation},
+            {"rival", "sockets, " + buffer},
+            {"fabric", "processes"},
+            {"ranks", options_.ranks},
+            {"bytes", size}};
+  }
+
+  void print(const nlohmann::ordered_json& row) const {
+    if (rank_ == 0) std::cout << row.dump() << std::endl;
   }
 
   const Options& options_;
@@ -146,6 +248,7 @@ int run_rank(const Options& options, int rank, Meeting& meeting) {
   try {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!options.namespaces.empty()) enter_namespace(options.namespaces.at(std::size_t(rank)));
+    if (options.bind) bind_to_core(rank);
     Rank(options, rank, meeting).measure();
     return 0;
   } catch (const std::exception& error) {
@@ -196,6 +299,10 @@ int main(int argc, char** argv) {
   app.add_option("--port", options.addresses.port, "Of rank 0; the others' follow")
       ->check(CLI::Range(1, 65535 - most_ranks))
       ->capture_default_str();
+  app.add_option("--measure", options.measure, "What: latency, overlap (with a computation, of 1 MiB)")
+      ->check(CLI::IsMember({"latency", "overlap"}))
+      ->capture_default_str();
+  app.add_flag("--bind", options.bind, "Rank 0 to the first core, rank 1 to the second, and so on");
   app.add_option("--sizes", options.sizes, "Bytes of the vector")->delimiter(',')->capture_default_str();
   app.add_option("--seconds", options.seconds, "About how long to measure each size")
       ->check(CLI::Range(1e-6, 3600.0))

@@ -101,6 +101,12 @@ constexpr int send_buffer_bytes = 64 * 1024;
 // (docs/decisions/0032).
 constexpr std::string_view pacing_congestion_control = "bbr";
 constexpr std::string_view plain_congestion_control = "reno";  // in every kernel, and allowed to everybody
+// The kernel sends what it is handed as packets of up to 64 KiB, which the device cuts into frames. Where a shaper's
+// bucket is smaller than the packet, the kernel has to do that itself, for each frame on its own way
+// (docs/decisions/0036).
+constexpr std::size_t most_packet_bytes = 32 * 1024;
+// What is shorter may be sent together with what follows.
+constexpr std::size_t least_whole_packet_bytes = 16 * 1024;
 // A host that vanished is noticed after 10 s and three questions, where nothing is under way.
 constexpr int idle_seconds = 10;
 constexpr int question_seconds = 2;
@@ -135,6 +141,37 @@ Moved result_of(ssize_t bytes) {
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
   return {0, true, errno};
 }
+
+/// Cuts what is to be sent.
+class Packets {
+ public:
+  explicit Packets(std::span<const iovec> pieces) noexcept : left_(pieces) {}
+
+  /// The pieces of the next packet; none: there is nothing left.
+  std::span<iovec> next() noexcept {
+    std::size_t count = 0;
+    bytes_ = 0;
+    while (!left_.empty() && count < packet_.size() && bytes_ < most_packet_bytes) {
+      const iovec& piece = left_.front();
+      const std::size_t taken = std::min(piece.iov_len - taken_, most_packet_bytes - bytes_);
+      if (taken > 0) packet_[count++] = {static_cast<std::byte*>(piece.iov_base) + taken_, taken};
+      bytes_ += taken;
+      taken_ += taken;
+      if (taken_ < piece.iov_len) continue;
+      left_ = left_.subspan(1);
+      taken_ = 0;
+    }
+    return std::span(packet_).first(count);
+  }
+  /// Of the packet that came last.
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::span<const iovec> left_;
+  std::size_t taken_ = 0;  // of the first of those
+  std::array<iovec, 16> packet_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -206,10 +243,18 @@ int connect_result(const Descriptor& socket) {
 }
 
 Moved send_some(const Descriptor& socket, std::span<const iovec> pieces) {
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces.data());  // sendmsg only reads it
-  message.msg_iovlen = pieces.size();
-  return result_of(sendmsg(socket.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+  Moved all;
+  Packets packets(pieces);
+  for (std::span<iovec> packet = packets.next(); !packet.empty(); packet = packets.next()) {
+    msghdr message{};
+    message.msg_iov = packet.data();
+    message.msg_iovlen = packet.size();
+    const int end = packets.bytes() >= least_whole_packet_bytes ? MSG_EOR : 0;
+    const Moved some = result_of(sendmsg(socket.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT | end));
+    all = {all.bytes + some.bytes, some.ended, some.error};
+    if (some.bytes < packets.bytes()) break;
+  }
+  return all;
 }
 
 Moved receive_some(const Descriptor& socket, ByteSpan into) {

@@ -41,6 +41,7 @@ Descriptor begin_connect(const IpAddress& address, std::uint16_t port);
 /// 0 when it is connected now.
 int connect_result(const Descriptor& socket);
 
+/// Sends as much as the kernel takes: less than all means that the socket was not writable any more.
 Moved send_some(const Descriptor& socket, std::span<const iovec> pieces);
 Moved receive_some(const Descriptor& socket, ByteSpan into);
 

@@ -7,8 +7,11 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <vector>
 
 namespace stretto::fabric::cluster::network {
 namespace {
@@ -40,6 +43,93 @@ TEST(Socket, NeitherEndOfAConnectionIsPaced) {
   for (const Descriptor* end : {&caller, &answerer}) {
     EXPECT_NE(congestion_control_of(*end).substr(0, 3), "bbr");
   }
+}
+
+/// So many bytes, of which none is like its neighbours.
+std::vector<std::byte> some_bytes(std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 251);
+  return bytes;
+}
+
+std::vector<iovec> cut(std::vector<std::byte>& bytes, std::span<const std::size_t> lengths) {
+  std::vector<iovec> pieces;
+  std::size_t at = 0;
+  for (const std::size_t length : lengths) {
+    pieces.push_back({bytes.data() + at, length});
+    at += length;
+  }
+  EXPECT_EQ(at, bytes.size());
+  return pieces;
+}
+
+struct Pair {
+  Pair() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    sender = Descriptor(ends[0]);
+    receiver = Descriptor(ends[1]);
+  }
+  Descriptor sender;
+  Descriptor receiver;
+};
+
+std::vector<std::byte> receive_all(const Descriptor& socket) {
+  std::vector<std::byte> all;
+  std::vector<std::byte> buffer(1 << 16);
+  for (;;) {
+    const std::size_t bytes = receive_some(socket, buffer).bytes;
+    if (bytes == 0) return all;
+    all.insert(all.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(bytes));
+  }
+}
+
+// It leaves as packets, whose ends lie anywhere in the pieces.
+TEST(Socket, PiecesOfAnyLengthArriveInOrder) {
+  const std::vector<std::vector<std::size_t>> cases = {
+      {},
+      {0},
+      {8, 0, 24},
+      {32 * 1024},
+      {32 * 1024 + 1},
+      {100, 16 * 1024 - 100, 16 * 1024},
+      {24, 64 * 1024 - 1, 0, 24, 40'000},
+      std::vector<std::size_t>(100, 1),
+      std::vector<std::size_t>(40, 0),
+      std::vector<std::size_t>(50, 2'000),
+  };
+  for (const std::vector<std::size_t>& lengths : cases) {
+    const Pair pair;
+    std::vector<std::byte> sent = some_bytes(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+    const Moved moved = send_some(pair.sender, cut(sent, lengths));
+    EXPECT_EQ(moved.bytes, sent.size());
+    EXPECT_FALSE(moved.ended);
+    EXPECT_EQ(receive_all(pair.receiver), sent);
+  }
+}
+
+// Who waits for the socket to become writable is told nothing where it has been all the time.
+TEST(Socket, LessThanAllIsSentOnlyWhereTheKernelTakesNoMore) {
+  const Pair pair;
+  std::vector<std::byte> bytes = some_bytes(8 << 20U);
+  const std::array whole{bytes.size()};
+  const Moved moved = send_some(pair.sender, cut(bytes, whole));
+  EXPECT_GT(moved.bytes, 0U);
+  EXPECT_LT(moved.bytes, bytes.size());
+  EXPECT_EQ(send(pair.sender.number(), bytes.data(), 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  bytes.resize(moved.bytes);
+  EXPECT_EQ(receive_all(pair.receiver), bytes);
+}
+
+TEST(Socket, TheOtherEndsLossIsToldAlsoInTheMiddle) {
+  Pair pair;
+  pair.receiver.reset();
+  std::vector<std::byte> bytes = some_bytes(100'000);
+  const std::array whole{bytes.size()};
+  const Moved moved = send_some(pair.sender, cut(bytes, whole));
+  EXPECT_TRUE(moved.ended);
+  EXPECT_EQ(moved.error, EPIPE);
 }
 
 }  // namespace

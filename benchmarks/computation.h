@@ -1,0 +1,24 @@
+// What is computed under an all-reduce where benchmarks measure their overlap, said once for Stretto, MPI and sockets,
+// in C11 and C++20.
+#pragma once
+
+#include <stddef.h>
+
+// An all-reduce of so many bytes under a computation that alone takes so many times as long as it. Each repetition also
+// does the computation alone, since the machine's speed changes. The steps that are timed first tell how many steps
+// that takes.
+enum { overlap_bytes = 1 << 20, overlap_repetitions = 20, overlap_calls_alone = 17 };
+enum { timed_steps = 1 << 20 };
+static const double overlap_factor = 10;
+
+// A fixed amount of work, which calls nothing and touches no memory.
+static inline double compute_steps(size_t steps) {
+  double value = 1;
+  for (size_t i = 0; i < steps; ++i) value = value * 0.999 + 0.001 * (double)(i % 7);
+  return value;
+}
+
+// How many take as long as the computation is to take, where `timed_steps` take `seconds`.
+static inline size_t steps_of_overlap(double alone_seconds, double seconds) {
+  return (size_t)(overlap_factor * alone_seconds / seconds * (double)timed_steps);
+}
