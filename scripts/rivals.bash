@@ -72,7 +72,7 @@ trap 'exit 143' TERM
 compile_rival() {
   local compiler="$1" name="$2"
   shift 2
-  "$compiler" -std=c11 -O2 -I benchmarks -o "$rival_programs/$name" "$@" -lm
+  "$compiler" -std=c11 -O2 -I benchmarks -I src -o "$rival_programs/$name" "$@" -lm
 }
 
 # build_rivals FILE: sets the array `present`, the rivals that are installed and compile; FILE gets those that do not.

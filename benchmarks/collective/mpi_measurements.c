@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "collective/mpi_call.h"
-#include "computation.h"
 #include "mpi_support.h"
+#include "stretto/program/computation.h"
 
 static const char* rival_name;
 

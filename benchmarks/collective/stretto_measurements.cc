@@ -8,7 +8,7 @@
 #include <iostream>
 #include <thread>
 
-#include "computation.h"
+#include "stretto/program/computation.h"
 
 namespace collective_bench {
 

@@ -30,8 +30,8 @@
 #include <thread>
 #include <vector>
 
-#include "computation.h"
 #include "sockets/ring.h"
+#include "stretto/program/computation.h"
 
 namespace {
 

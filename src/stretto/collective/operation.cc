@@ -14,14 +14,6 @@
 
 namespace stretto {
 
-namespace {
-
-std::byte* aligned(std::byte* memory, std::size_t alignment) {
-  return memory + (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
-}
-
-}  // namespace
-
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
                                          const CollectiveOptions& options, const Named& named,
                                          Event completion) noexcept
@@ -34,15 +26,11 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       named_(named),
       precondition_(options.precondition()),
       completion_(completion),
-      where_(options.where()) {}
+      where_(options.where()),
+      scratch_(service.endpoint().segment()) {}
 
 CollectiveOperation::~CollectiveOperation() {
-  fabric::Segment& segment = service_.endpoint().segment();
-  if (scratch_offset_ >= 0) segment.release(static_cast<std::uint64_t>(scratch_offset_));
   if (next_completion_.exists()) service_.node().events().discard(next_completion_);
-  for (const Transfer& each : transfers_) {
-    if (each.staging >= 0) segment.release(static_cast<std::uint64_t>(each.staging));
-  }
 }
 
 void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
@@ -56,7 +44,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   if (reduction.op != nullptr) call_.reduction.op = std::move(reduction.op);
   if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
   if (call.set != nullptr) call_.set = std::move(call.set);
-  std::fill(transfers_.begin(), transfers_.end(), Transfer());
+  large_.renew();
   precondition_ = options.precondition();
   completion_ = std::exchange(next_completion_, no_event);
   where_ = options.where();
@@ -67,7 +55,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
 
 // Only one for which nothing was made that is not made again.
 bool CollectiveOperation::may_serve_again() const noexcept {
-  return failure_ == nullptr && call_.lists == nullptr && scratch_offset_ < 0;
+  return failure_ == nullptr && call_.lists == nullptr && !scratch_.is_in_segment();
 }
 
 void CollectiveOperation::leave() noexcept {
@@ -101,7 +89,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
     case Stage::begun:
       operation.has_turn_ = false;
       operation.do_piece_of_combine();
-      operation.do_piece_of_sending();
+      operation.large_.do_piece();
       operation.run();
       break;
     case Stage::failed:
@@ -161,11 +149,13 @@ void CollectiveOperation::begin() {
 
 void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
-  if (!has_served_) allocate_scratch();
+  if (!has_served_ && placed_->scratch_bytes > 0) {
+    buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes), placed_->scratch_begin);
+  }
   if (call_.shards().empty()) {
     states_.reset(placed_->beginning);
     states_.begin(placed_->beginning);
-    announce_early();
+    large_.announce_early();
   } else {
     add_shards();
   }
@@ -185,22 +175,6 @@ void CollectiveOperation::add_shards() {
   take_turn_later();
 }
 
-void CollectiveOperation::allocate_scratch() {
-  const std::size_t bytes = placed_->scratch_bytes;
-  if (bytes == 0) return;
-  std::byte* scratch = nullptr;
-  if (bytes <= own_scratch_bytes) {
-    scratch = aligned(own_scratch_.data(), Layout::scratch_alignment);
-  } else if (bytes > eager_bytes) {
-    scratch_offset_ = static_cast<std::int64_t>(service_.endpoint().segment().allocate(bytes));
-    scratch = service_.endpoint().segment().pointer(static_cast<std::uint64_t>(scratch_offset_));
-  } else {
-    large_scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes + Layout::scratch_alignment);
-    scratch = aligned(large_scratch_.get(), Layout::scratch_alignment);
-  }
-  buffers_.set_scratch(scratch, placed_->scratch_begin);
-}
-
 void CollectiveOperation::run() {
   if (stage_ != Stage::begun) return;
   for (;;) {
@@ -209,7 +183,7 @@ void CollectiveOperation::run() {
     start_step(step);
     if (stage_ != Stage::begun) return;
   }
-  if (states_.all_complete() && combines_.empty() && !combining_in_task_ && lent_ == 0) {
+  if (states_.all_complete() && combines_.empty() && !combining_in_task_ && !large_.has_lent()) {
     finish();
   } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
     service_.greet_later();
@@ -236,29 +210,14 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   if (stage_ == Stage::failed || stage_ == Stage::over) return;
   failure_ = cause;
   stage_ = Stage::failed;
-  note_exposures();
+  large_.note_exposures(exposures_);
+  forget_past_exposures();
   service_.tell_failure(*this, cause, tell);
   finish_if_untouched();
 }
 
-// Who was told where our memory is, and has not said yet that it is through with it.
-void CollectiveOperation::note_exposures() {
-  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
-    const NodeId peer = step_at(step).node;
-    if (!transfers_[step].told || service_.endpoint().gone(peer)) continue;
-    const bool in_memory = step_at(step).shares_memory;
-    if (in_memory && states_.of(step) == StepStates::State::complete && !is_lent_out(step)) continue;
-    if (in_memory) {
-      exposures_.note_shared(peer);
-    } else {
-      exposures_.note_pieces(peer, pieces_of(data_of(step).size()));
-    }
-  }
-  forget_past_exposures();
-}
-
 void CollectiveOperation::forget_past_exposures() {
-  exposures_.forget_past([this](NodeId peer) { return pieces_with(peer, schedule::StepKind::receive); });
+  exposures_.forget_past([this](NodeId peer) { return large_.pieces_from(peer); });
 }
 
 void CollectiveOperation::on_member_gone(NodeId member, const Cause& cause) {
@@ -266,6 +225,11 @@ void CollectiveOperation::on_member_gone(NodeId member, const Cause& cause) {
   if (cause != nullptr) fail(cause, Tell::neighbours);
   exposures_.forget(member);
   finish_if_untouched();
+}
+
+void CollectiveOperation::on_piece(NodeId from, std::uint32_t step) {
+  const Entry entry(*this);
+  large_.on_piece(from, step);
 }
 
 // The peer has put no more than so many pieces over a wire, and, where it shares memory, touches ours no more.
@@ -279,13 +243,13 @@ void CollectiveOperation::finish_if_untouched() {
   for (const NodeId peer : std::exchange(to_release_, {})) service_.say_released(peer, identity_, all_pieces);
   forget_past_exposures();
   if (!exposures_.empty()) return;
-  forget_landings();
+  large_.forget_landings();
   finish();
 }
 
 void CollectiveOperation::finish() {
   stage_ = Stage::over;
-  if (std::exchange(engaged_, false)) service_.endpoint().context().disengage();
+  large_.disengage();
   stream_->end(identity_);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   if (call_.keep_alive != nullptr) call_.keep_alive.reset();
@@ -305,7 +269,7 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
     if (!what.is_message() || what.peer != peer) continue;
     const bool is_receive = what.kind == schedule::StepKind::receive;
     if (is_receive && (states_.has_message(step) || states_.of(step) == StepStates::State::complete)) return true;
-    if (!transfers_.empty() && transfers_[step].known) return true;
+    if (large_.is_known(step)) return true;
   }
   return false;
 }
@@ -317,7 +281,7 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   std::vector<NodeId> awaited = exposures_.peers();
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
-    const bool is_open = states_.of(step) == StepStates::State::started || is_lent_out(step);
+    const bool is_open = states_.of(step) == StepStates::State::started || large_.is_lent_out(step);
     if (!step_at(step).is_message() || !is_open) continue;
     awaited.push_back(step_at(step).node);
   }

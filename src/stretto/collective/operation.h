@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,15 +10,17 @@
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
+#include "stretto/collective/combine.h"
 #include "stretto/collective/exposures.h"
 #include "stretto/collective/group.h"
+#include "stretto/collective/large_messages.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/preparation.h"
 #include "stretto/collective/saved_messages.h"
+#include "stretto/collective/scratch.h"
 #include "stretto/collective/step_states.h"
-#include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
@@ -61,7 +62,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// Whether it has failed and peers may still touch this node's memory.
   bool waits_for_release() const noexcept { return !exposures_.empty(); }
   /// How many pieces it has put over a wire into that member's memory.
-  std::uint64_t pieces_put_to(NodeId member) const;
+  std::uint64_t pieces_put_to(NodeId member) const { return large_.pieces_put_to(member); }
   /// A sentence that names the nodes it waits for; empty if it waits for none, or not as `which` has it.
   std::string what_it_waits_for(Operations::Which which);
 
@@ -80,8 +81,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_member_gone(NodeId member, const Cause& cause);
 
  private:
-  // Scratch up to this size lies inside of the operation.
-  static constexpr std::size_t own_scratch_bytes = 256;
+  friend class LargeMessages;  // a part of this
 
   enum class Stage : std::uint8_t {
     called,   // has no number yet
@@ -91,36 +91,23 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
     over,    // its event has triggered
   };
 
-  // Bytes to be combined: a reduce step, or (step `none`) a further shard of this node's input. Or to be copied from
-  // `left` alone: a receive.
-  struct Combine {
-    std::uint32_t step;
-    ByteSpan out;
-    const std::byte* left;
-    const std::byte* right;
-    std::size_t done;
-  };
   class Entry;
-  // Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
-  static constexpr std::uint32_t cost_of(std::size_t bytes) { return static_cast<std::uint32_t>(bytes >> 10U); }
   struct CombineTask;
   struct OperatorTask;
-  struct PutDone;
 
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
+  bool is_begun() const noexcept { return stage_ == Stage::begun; }
   bool may_serve_again() const noexcept;
   void leave() noexcept;
 
   // Its life (operation.cc).
   void prepare();
-  void allocate_scratch();
   void add_shards();
   void run();
   void start_step(std::uint32_t step);
   void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
   void take_turn_later();
-  void note_exposures();
   void forget_past_exposures();
   void finish_if_untouched();
   void finish();
@@ -131,7 +118,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void start_copy(std::uint32_t step);
   void start_reduce(std::uint32_t step);
   void combine_now(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
-  std::size_t combinable_bytes(const Combine& combine);
+  void combine_later(const Combine& what);
+  std::size_t combinable_bytes(const Combine& combine) const;
   void do_piece_of_combine();
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);
@@ -145,8 +133,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void say_hello(Rank peer, std::uint32_t tag, std::size_t bytes);
   void heard_by(Rank peer) { states_.set_heard_by(plan_->index_of_peer(peer)); }
   bool accepts(NodeId from, const CallHeader& theirs);
-  template <class Header>
-  void take(const fabric::Message& message, void (CollectiveOperation::*use)(const Header&, NodeId));
+  template <class Header, class Part>
+  void take(const fabric::Message& message, Part& part, void (Part::*use)(const Header&, NodeId));
   void fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference);
   void require_member(NodeId from) const;
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;
@@ -164,43 +152,13 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
   void on_released(NodeId from, std::uint64_t pieces);
 
-  // Large messages (operation_transfer.cc).
-  Transfer& transfer(std::uint32_t step);
-  void engage();
-  void announce_early();
-  bool grant_in_place(std::uint32_t step);
-  void grant(std::uint32_t step);
-  void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
-  std::uint32_t staged_alike(std::uint32_t step) const noexcept;
-  void leave_staging(std::uint32_t step);
-  void stage_piece(std::uint32_t step);
-  void lend(std::uint32_t step);
-  bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
-  // Of a receive that is pulled.
-  bool is_granted(std::uint32_t step) const noexcept {
-    return !transfers_.empty() && transfers_[step].place != nullptr;
-  }
-  void take_granted(std::uint32_t step);
-  void say_ready(std::uint32_t step);
-  void start_large_send(std::uint32_t step);
-  void start_large_receive(std::uint32_t step);
-  std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
-  void forget_landings();
-  void do_piece_of_sending();
-  void write_piece(std::uint32_t step, std::size_t upto);
-  void put_piece(std::uint32_t step);
-  void let_followers_write(std::uint32_t reduce, std::size_t upto);
-  void end_large_send(std::uint32_t step);
-  void end_pulled(std::uint32_t receive);
-  void landed(std::uint32_t step, std::size_t upto);
-  void on_ready(const ReadyHeader& header, NodeId from);
-  void on_grant(const GrantHeader& header, NodeId from);
-  void on_done(const CallHeader& header, NodeId from);
-  void on_landed(const LandedHeader& header, NodeId from);
-  std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
-
   const PlacedStep& step_at(std::uint32_t step) const noexcept { return placed_->steps[step]; }
   ByteSpan data_of(std::uint32_t step) const noexcept { return buffers_.bytes_of(step_at(step).data); }
+  // The step of a message with that member; Plan::none: there is no such message.
+  std::uint32_t send_step(NodeId to, std::uint32_t tag) const { return plan_->send_step(group_.rank_of(to), tag); }
+  std::uint32_t receive_step(NodeId from, std::uint32_t tag) const {
+    return plan_->receive_step(group_.rank_of(from), tag);
+  }
   CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
 
   CollectiveService& service_;
@@ -220,26 +178,21 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
-  bool engaged_ = false;  // see Context::engage
   bool told_that_it_waits_ = false;
   bool has_served_ = false;      // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
-  std::uint32_t lent_ = 0;       // sends that is_lent_out is true of
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
   StepStates states_;
   std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
   const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's
   Buffers buffers_;
-  std::vector<Combine> combines_;               // to be done, in order
-  std::vector<std::uint32_t> sendings_;         // large sends on their way, and grants being staged, in order
-  SavedMessages parked_;                        // data of receives that have not started
-  std::vector<Transfer> transfers_;             // by step, when the first of them is large
-  Exposures exposures_;                         // failed
-  std::vector<NodeId> to_release_;              // failed: who waits to hear that of us
-  std::int64_t scratch_offset_ = -1;            // in the segment, where peers put into it
-  std::unique_ptr<std::byte[]> large_scratch_;  // where they don't and it is too large for this object
-  std::array<std::byte, own_scratch_bytes + Layout::scratch_alignment> own_scratch_;
+  std::vector<Combine> combines_;  // to be done, in order
+  SavedMessages parked_;           // data of receives that have not started
+  LargeMessages large_{*this};
+  Exposures exposures_;             // failed
+  std::vector<NodeId> to_release_;  // failed: who waits to hear that of us
+  Scratch scratch_;
 };
 
 }  // namespace stretto

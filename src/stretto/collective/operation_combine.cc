@@ -92,7 +92,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    return from != Plan::none && is_granted(from) ? transfers_[from].place : buffers_.bytes_of(place).data();
+    return from != Plan::none && large_.is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
@@ -101,7 +101,12 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
     combined(step);
     return;
   }
-  combines_.push_back({step, out, left, right, 0});
+  combine_later({step, out, left, right, 0});
+}
+
+// Its first piece at once, where nothing else is being combined.
+void CollectiveOperation::combine_later(const Combine& what) {
+  combines_.push_back(what);
   do_piece_of_combine();
 }
 
@@ -111,11 +116,11 @@ void CollectiveOperation::combine_now(std::byte* out, const std::byte* left, con
 }
 
 // How far it can go: what a peer grants piece by piece is not there at once.
-std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) {
+std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const {
   std::size_t bytes = combine.out.size();
   if (combine.step == Plan::none) return bytes;
   for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
-    if (receive != Plan::none && is_granted(receive)) bytes = std::min(bytes, transfers_[receive].bytes);
+    if (receive != Plan::none && large_.is_granted(receive)) bytes = std::min(bytes, large_.bytes_of(receive));
   }
   return bytes / call_.element_bytes * call_.element_bytes;
 }
@@ -141,7 +146,7 @@ void CollectiveOperation::do_piece_of_combine() {
     service_.endpoint().context().spend(cost_of(bytes));
     combine.done += bytes;
     const std::uint32_t step = combine.step;
-    if (step != Plan::none) let_followers_write(step, combine.done);
+    if (step != Plan::none) large_.let_followers_write(step, combine.done);
     if (combine.done == combine.out.size()) {
       combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
       combined(step);
@@ -185,7 +190,7 @@ void CollectiveOperation::task_over(std::uint32_t step, const Cause& failure) {
 void CollectiveOperation::combined(std::uint32_t step) {
   if (step != Plan::none) {
     for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
-      if (receive != Plan::none) end_pulled(receive);
+      if (receive != Plan::none) large_.end_pulled(receive);
     }
     complete_step(step);
   } else if (combines_.empty()) {

@@ -1,4 +1,4 @@
-// The part of CollectiveOperation that speaks with its peers; operation_transfer.cc has what is large.
+// The part of CollectiveOperation that speaks with its peers; large_messages.h has what is large.
 
 #include <algorithm>
 #include <optional>
@@ -21,10 +21,10 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
 void CollectiveOperation::start_send(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   if (what.is_large()) {
-    start_large_send(step);
+    large_.start_send(step);
     return;
   }
-  if (what.is_pulled && grant_in_place(step)) return;
+  if (what.is_pulled && large_.send_in_place(step)) return;
   if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
   if (service_.eager_window().take(what.node, what.data.bytes)) {
     send_data(step);
@@ -42,7 +42,7 @@ void CollectiveOperation::send_data(std::uint32_t step) {
 void CollectiveOperation::start_receive(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   if (what.is_large()) {
-    start_large_receive(step);
+    large_.start_receive(step);
     return;
   }
   if (parked_.empty()) return;
@@ -113,9 +113,8 @@ void CollectiveOperation::end_for_size(NodeId from, const CallHeader& theirs, st
 }
 
 // Hands a message of this operation on; those of others end it.
-template <class Header>
-void CollectiveOperation::take(const fabric::Message& message,
-                               void (CollectiveOperation::*use)(const Header&, NodeId)) {
+template <class Header, class Part>
+void CollectiveOperation::take(const fabric::Message& message, Part& part, void (Part::*use)(const Header&, NodeId)) {
   const auto theirs = fabric::read_header<Header>(message);
   const CallHeader* call = nullptr;
   if constexpr (std::is_same_v<Header, CallHeader>) {
@@ -123,7 +122,7 @@ void CollectiveOperation::take(const fabric::Message& message,
   } else {
     call = &theirs.call;
   }
-  if (accepts(message.from, *call)) (this->*use)(theirs, message.from);
+  if (accepts(message.from, *call)) (part.*use)(theirs, message.from);
 }
 
 void CollectiveOperation::on_message(const fabric::Message& message) {
@@ -135,13 +134,13 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
       if (accepts(from, theirs)) on_data(theirs, message);
       break;
     }
-    case fabric::MessageType::collective_ready: take(message, &CollectiveOperation::on_ready); break;
-    case fabric::MessageType::collective_grant: take(message, &CollectiveOperation::on_grant); break;
-    case fabric::MessageType::collective_landed: take(message, &CollectiveOperation::on_landed); break;
-    case fabric::MessageType::collective_done: take(message, &CollectiveOperation::on_done); break;
-    case fabric::MessageType::collective_hello: take(message, &CollectiveOperation::on_hello); break;
-    case fabric::MessageType::collective_held: take(message, &CollectiveOperation::on_held); break;
-    case fabric::MessageType::collective_pull: take(message, &CollectiveOperation::on_pull); break;
+    case fabric::MessageType::collective_ready: take(message, large_, &LargeMessages::on_ready); break;
+    case fabric::MessageType::collective_grant: take(message, large_, &LargeMessages::on_grant); break;
+    case fabric::MessageType::collective_landed: take(message, large_, &LargeMessages::on_landed); break;
+    case fabric::MessageType::collective_done: take(message, large_, &LargeMessages::on_done); break;
+    case fabric::MessageType::collective_hello: take(message, *this, &CollectiveOperation::on_hello); break;
+    case fabric::MessageType::collective_held: take(message, *this, &CollectiveOperation::on_held); break;
+    case fabric::MessageType::collective_pull: take(message, *this, &CollectiveOperation::on_pull); break;
     case fabric::MessageType::collective_released:
       on_released(from, fabric::read_header<ReleasedHeader>(message).pieces);
       break;
@@ -152,12 +151,12 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
 void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
   require_member(from);
   if (header.bytes == 0) return;
-  has_size(from, header.call, header.bytes, plan_->receive_step(group().rank_of(from), header.call.tag));
+  has_size(from, header.call, header.bytes, receive_step(from, header.call.tag));
 }
 
 // There is a place for it, now that this operation has begun.
 void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
-  const std::uint32_t step = plan_->receive_step(group().rank_of(from), theirs.tag);
+  const std::uint32_t step = receive_step(from, theirs.tag);
   if (step == Plan::none || step_at(step).is_large() || states_.has_message(step)) {
     refuse(from, "holds data that have no place there");
   }
@@ -165,7 +164,7 @@ void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
 }
 
 void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
-  const std::uint32_t step = plan_->send_step(group().rank_of(from), theirs.tag);
+  const std::uint32_t step = send_step(from, theirs.tag);
   if (step == Plan::none || states_.of(step) != StepStates::State::started || step_at(step).is_large()) {
     refuse(from, "asks for data that are not held");
   }
@@ -176,9 +175,9 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
 
 void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {
   const ConstByteSpan payload = message.payload;
-  const std::uint32_t step = plan_->receive_step(group().rank_of(message.from), theirs.tag);
+  const std::uint32_t step = receive_step(message.from, theirs.tag);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
-  if (step_at(step).is_large() || is_granted(step) || !states_.note_message(step)) {
+  if (step_at(step).is_large() || large_.is_granted(step) || !states_.note_message(step)) {
     refuse(message.from, "sends data that have no place there");
   }
   if (states_.of(step) == StepStates::State::waiting) {

@@ -11,6 +11,8 @@ namespace stretto {
 /// than that is not waited for as one that takes long (see Context::engage).
 inline constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
 constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
+/// Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
+constexpr std::uint32_t cost_of(std::size_t bytes) noexcept { return static_cast<std::uint32_t>(bytes >> 10U); }
 
 /// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
 /// receive, of its source.

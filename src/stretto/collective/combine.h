@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/base/bytes.h"
+
+namespace stretto {
+
+/// Bytes to be combined: by a reduce step, or (step `none` of the plan) with a further shard of this node's input. Or
+/// to be copied from `left` alone: by a receive.
+struct Combine {
+  std::uint32_t step;
+  ByteSpan out;
+  const std::byte* left;
+  const std::byte* right;  ///< null: copied
+  std::size_t done;
+};
+
+}  // namespace stretto

@@ -1,0 +1,426 @@
+#include "stretto/collective/large_messages.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/operation.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+// One piece of a send has left over a wire; the last one completes the step.
+struct LargeMessages::PutDone : fabric::Completion {
+  PutDone(CollectiveOperation& owner, std::uint32_t send_step, bool is_last) noexcept
+      : operation(owner), step(send_step), last(is_last) {}
+
+  // A lost peer fails the whole operation by another way.
+  void complete(bool /*lost*/) noexcept override {
+    CollectiveOperation& owner = operation;
+    const CollectiveOperation::Entry entry(owner);
+    --owner.under_way_;
+    if (last && owner.is_begun()) {
+      owner.complete_step(step);
+      owner.run();
+    }
+    owner.finish_if_untouched();
+    delete this;
+  }
+
+  CollectiveOperation& operation;
+  std::uint32_t step;
+  bool last;
+};
+
+LargeMessages::~LargeMessages() {
+  for (const Transfer& each : transfers_) {
+    if (each.staging >= 0) endpoint().segment().release(static_cast<std::uint64_t>(each.staging));
+  }
+}
+
+Transfer& LargeMessages::transfer(std::uint32_t step) {
+  if (transfers_.empty()) transfers_.resize(operation_.plan().steps().size());
+  return transfers_[step];
+}
+
+const PlacedStep& LargeMessages::step_at(std::uint32_t step) const noexcept { return operation_.step_at(step); }
+ByteSpan LargeMessages::data_of(std::uint32_t step) const noexcept { return operation_.data_of(step); }
+fabric::Endpoint& LargeMessages::endpoint() const noexcept { return operation_.service_.endpoint(); }
+bool LargeMessages::is_begun() const noexcept { return operation_.is_begun(); }
+
+// Says something of a step to its peer.
+template <class Header>
+void LargeMessages::tell(std::uint32_t step, fabric::MessageType type, const Header& header) {
+  operation_.send_to(step_at(step).node, type, stretto::bytes_of(header));
+}
+
+// Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
+// And only where that takes some time: what is over in a moment is not worth the service thread's ticks.
+void LargeMessages::engage() {
+  const CollectiveCall& call = operation_.call_;
+  if (engaged_ || std::max(call.input.size(), call.output.size()) <= piece_bytes) return;
+  engaged_ = true;
+  endpoint().context().engage();
+}
+
+void LargeMessages::end_engagement() noexcept {
+  engaged_ = false;
+  endpoint().context().disengage();
+}
+
+void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(piece_bytes)); }
+
+// It saves a round trip.
+void LargeMessages::announce_early() {
+  for (const std::uint32_t step : operation_.plan().lowering().ready_early) {
+    if (step_at(step).is_large() && step_at(step).shares_memory) say_ready(step);
+    if (!is_begun()) return;
+  }
+}
+
+void LargeMessages::start_send(std::uint32_t step) {
+  if (step_at(step).is_pulled) {
+    grant(step);
+  } else if (transfer(step).known) {
+    send_later(step);
+  } else if (!operation_.call_.output_offsets().empty()) {
+    // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
+    operation_.say_hello(step_at(step).peer, step_at(step).tag, step_at(step).data.bytes);
+  }
+}
+
+bool LargeMessages::send_in_place(std::uint32_t step) {
+  const ByteSpan data = data_of(step);
+  if (step_at(step).is_lent && !are_apart(data, operation_.call_.output)) return false;
+  const auto offset = endpoint().offset_for_peers(data.data(), data.size());
+  if (!offset) return false;
+  send_grant(step, *offset, data.size());
+  if (step_at(step).is_lent) lend(step);
+  return true;
+}
+
+// The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
+void LargeMessages::grant(std::uint32_t step) {
+  engage();
+  if (send_in_place(step)) return;
+  if (const std::uint32_t other = staged_alike(step); other != Plan::none) {
+    transfer(step).staged_by = other;
+    const Transfer& copied = transfers_[other];
+    if (copied.bytes > 0) send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes);
+    return;
+  }
+  try {
+    transfer(step).staging = static_cast<std::int64_t>(endpoint().segment().allocate(data_of(step).size()));
+  } catch (const Error&) {
+    operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
+    return;
+  }
+  transfer(step).staged_by = step;
+  send_later(step);
+}
+
+// The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
+// reads them there nobody writes over them, but where they are lent.
+std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
+  if (step_at(step).is_lent) return Plan::none;
+  for (const Transfer& other : transfers_) {
+    const std::uint32_t by = other.staged_by;
+    if (by != Plan::none && !step_at(by).is_lent && step_at(by).data == step_at(step).data) return by;
+  }
+  return Plan::none;
+}
+
+// The receiver has read all of it.
+void LargeMessages::leave_staging(std::uint32_t step) {
+  const std::uint32_t by = std::exchange(transfers_[step].staged_by, Plan::none);
+  const auto is_read = [by](const Transfer& each) { return each.staged_by == by; };
+  if (by == Plan::none || std::any_of(transfers_.begin(), transfers_.end(), is_read)) return;
+  const std::int64_t staging = std::exchange(transfers_[by].staging, -1);
+  endpoint().segment().release(static_cast<std::uint64_t>(staging));
+}
+
+void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
+  const PlacedStep& what = step_at(step);
+  transfer(step).told = true;
+  tell(step, fabric::MessageType::collective_grant,
+       GrantHeader{operation_.header(what.tag), offset, what.data.bytes, available});
+  operation_.heard_by(what.peer);
+}
+
+void LargeMessages::stage_piece(std::uint32_t step) {
+  Transfer& staged = transfer(step);
+  const ByteSpan data = data_of(step);
+  const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
+  const auto offset = static_cast<std::uint64_t>(staged.staging);
+  copy_bytes(endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
+  staged.bytes += bytes;
+  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
+    if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes);
+  }
+  if (step_at(step).is_lent && staged.bytes == data.size()) lend(step);
+}
+
+// What follows need not wait for the receiver; the operation's end does.
+void LargeMessages::lend(std::uint32_t step) {
+  transfer(step).lent = true;
+  ++lent_;
+  operation_.complete_step(step);
+}
+
+// A reduce takes it from there, or it is copied.
+void LargeMessages::take_granted(std::uint32_t step) {
+  if (step_at(step).left_from != step) {
+    operation_.complete_step(step);
+  } else {
+    operation_.combine_later({step, data_of(step), transfers_[step].place, nullptr, 0});
+  }
+}
+
+void LargeMessages::start_receive(std::uint32_t step) {
+  Transfer& incoming = transfer(step);
+  if (step_at(step).is_pulled) {
+    if (incoming.known) take_granted(step);
+    return;
+  }
+  if (!incoming.told) say_ready(step);
+  if (is_begun() && incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
+}
+
+// Tells the sender where to put it: in place if it can reach that, else beside.
+void LargeMessages::say_ready(std::uint32_t step) {
+  const PlacedStep& what = step_at(step);
+  const ByteSpan data = data_of(step);
+  Transfer& incoming = transfer(step);
+  const bool in_memory = what.shares_memory;
+  fabric::Segment& segment = endpoint().segment();
+  std::optional<fabric::Offset> offset;
+  if (in_memory) {
+    engage();
+    offset = endpoint().offset_for_peers(data.data(), data.size());
+  } else if (const std::int64_t inside = segment.offset_of(data.data()); inside >= 0) {
+    offset = static_cast<fabric::Offset>(inside);
+  }
+  if (!offset) {
+    try {
+      offset = segment.allocate(data.size());
+    } catch (const Error&) {
+      operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
+      return;
+    }
+    incoming.staging = static_cast<std::int64_t>(*offset);
+  }
+  incoming.landing =
+      in_memory ? (incoming.staging >= 0 ? 1 : 0) : operation_.service_.register_landing(operation_, step);
+  incoming.told = true;
+  tell(step, fabric::MessageType::collective_ready,
+       ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size()});
+  operation_.heard_by(what.peer);
+}
+
+void LargeMessages::send_later(std::uint32_t step) {
+  sendings_.push_back(step);
+  do_piece();
+}
+
+void LargeMessages::do_piece() {
+  if (sendings_.empty() || !is_begun()) return;
+  const std::uint32_t step = sendings_.front();
+  const std::size_t bytes = step_at(step).data.bytes;
+  Transfer& outgoing = transfer(step);
+  if (outgoing.staging >= 0) {
+    stage_piece(step);
+  } else if (outgoing.place != nullptr) {
+    write_piece(step, std::min(outgoing.bytes + piece_bytes, bytes));
+  } else {
+    put_piece(step);
+  }
+  spend_piece();
+  if (outgoing.bytes == bytes) {
+    sendings_.erase(sendings_.begin());
+    if (outgoing.place != nullptr) end_send(step);
+  }
+  if (!sendings_.empty()) operation_.take_turn_later();
+}
+
+// Into the peer's memory, up to there.
+void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
+  Transfer& outgoing = transfer(step);
+  const ByteSpan data = data_of(step);
+  const bool each_piece = outgoing.landing != 0;
+  if (upto > outgoing.bytes) {
+    copy_bytes(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
+    outgoing.bytes = upto;
+  }
+  if (!each_piece || upto == data.size()) return;
+  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(step_at(step).tag), upto});
+}
+
+void LargeMessages::put_piece(std::uint32_t step) {
+  Transfer& outgoing = transfer(step);
+  const ByteSpan data = data_of(step);
+  const std::size_t bytes = std::min(piece_bytes, data.size() - outgoing.bytes);
+  const bool last = outgoing.bytes + bytes == data.size();
+  ++operation_.under_way_;
+  endpoint().put(step_at(step).node, outgoing.offset + outgoing.bytes, data.subspan(outgoing.bytes, bytes),
+                 outgoing.landing, new PutDone(operation_, step, last));
+  outgoing.bytes += bytes;
+  ++outgoing.pieces;
+}
+
+void LargeMessages::let_followers_write(std::uint32_t reduce, std::size_t upto) {
+  const Plan& plan = operation_.plan();
+  for (const std::uint32_t successor : plan.schedule().successors_of(reduce)) {
+    if (plan.lowering().follows[successor] != reduce || !operation_.states_.waits_for_one(successor)) continue;
+    if (transfers_.empty() || transfers_[successor].place == nullptr) continue;
+    write_piece(successor, upto);
+    spend_piece();
+  }
+}
+
+void LargeMessages::end_send(std::uint32_t step) {
+  const PlacedStep& what = step_at(step);
+  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(what.tag), what.data.bytes});
+  operation_.complete_step(step);
+}
+
+void LargeMessages::end_pulled(std::uint32_t receive) {
+  if (!is_granted(receive)) return;
+  tell(receive, fabric::MessageType::collective_done, operation_.header(step_at(receive).tag));
+}
+
+// More of a receive is where the sender was told to put it.
+void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
+  Transfer& incoming = transfer(step);
+  const ByteSpan data = data_of(step);
+  if (upto <= incoming.bytes) return;
+  if (incoming.staging >= 0) {
+    fabric::Segment& segment = endpoint().segment();
+    const auto staging = static_cast<std::uint64_t>(incoming.staging);
+    copy_bytes(data.data() + incoming.bytes, {segment.pointer(staging) + incoming.bytes, upto - incoming.bytes});
+    if (upto == data.size()) {
+      segment.release(staging);
+      incoming.staging = -1;
+    }
+  }
+  incoming.bytes = upto;
+  incoming.known = true;
+  if (upto < data.size() || operation_.states_.of(step) != StepStates::State::started) return;
+  operation_.complete_step(step);
+  operation_.run();
+}
+
+std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
+  std::byte* const memory = endpoint().peer_pointer(from, offset, bytes);
+  if (memory == nullptr) operation_.refuse(from, "speaks of memory that it does not have");
+  return memory;
+}
+
+void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.send_step(from, header.call.tag);
+  if (!operation_.has_size(from, header.call, header.bytes, step)) return;
+  if (!step_at(step).is_large() || step_at(step).is_pulled || transfer(step).known) {
+    operation_.refuse(from, "is ready for data that are not sent");
+  }
+  Transfer& outgoing = transfer(step);
+  if (step_at(step).shares_memory) {
+    engage();
+    outgoing.place = memory_of(from, header.offset, header.bytes);
+  }
+  outgoing.known = true;
+  outgoing.offset = header.offset;
+  outgoing.landing = header.landing;
+  if (operation_.states_.of(step) != StepStates::State::started) return;
+  send_later(step);
+  operation_.run();
+}
+
+void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.receive_step(from, header.call.tag);
+  if (!operation_.has_size(from, header.call, header.bytes, step)) return;
+  const bool fits = step_at(step).is_large() ? header.available <= header.bytes : header.available == header.bytes;
+  if (!step_at(step).is_pulled || !fits || operation_.states_.has_message(step)) {
+    operation_.refuse(from, "grants what is not read");
+  }
+  engage();
+  Transfer& incoming = transfer(step);
+  incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
+  if (std::exchange(incoming.known, true)) {
+    operation_.do_piece_of_combine();
+  } else {
+    incoming.place = memory_of(from, header.offset, header.bytes);
+    if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
+  }
+  operation_.run();
+}
+
+void LargeMessages::on_done(const CallHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.send_step(from, header.tag);
+  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !operation_.states_.note_message(step)) {
+    operation_.refuse(from, "is through with what it was not granted");
+  }
+  const std::uint32_t by = transfers_[step].staged_by;
+  if (by != Plan::none && transfers_[by].bytes < step_at(step).data.bytes) {
+    operation_.refuse(from, "is through with it too soon");
+  }
+  leave_staging(step);
+  if (std::exchange(transfers_[step].lent, false)) {
+    --lent_;
+  } else {
+    operation_.complete_step(step);
+  }
+  operation_.run();
+}
+
+void LargeMessages::on_landed(const LandedHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.receive_step(from, header.call.tag);
+  if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !step_at(step).shares_memory ||
+      header.bytes > step_at(step).data.bytes) {
+    operation_.refuse(from, "has written what it was not asked for");
+  }
+  landed(step, header.bytes);
+}
+
+void LargeMessages::on_piece(NodeId from, std::uint32_t step) {
+  if (step_at(step).node != from) return;  // not its to fill
+  Transfer& incoming = transfer(step);
+  ++incoming.pieces;
+  operation_.finish_if_untouched();
+  // Pieces come in any order: what has landed is known when all have.
+  const std::size_t bytes = step_at(step).data.bytes;
+  if (!is_begun() || incoming.pieces < pieces_of(bytes)) return;
+  operation_.service_.forget_landing(incoming.landing);
+  landed(step, bytes);
+}
+
+void LargeMessages::note_exposures(Exposures& exposures) const {
+  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
+    const NodeId peer = step_at(step).node;
+    if (!transfers_[step].told || endpoint().gone(peer)) continue;
+    const bool is_complete = operation_.states_.of(step) == StepStates::State::complete;
+    if (!step_at(step).shares_memory) {
+      exposures.note_pieces(peer, pieces_of(data_of(step).size()));
+    } else if (!is_complete || is_lent_out(step)) {
+      exposures.note_shared(peer);
+    }
+  }
+}
+
+std::uint64_t LargeMessages::pieces_with(NodeId peer, schedule::StepKind kind) const {
+  std::uint64_t pieces = 0;
+  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
+    const PlacedStep& what = step_at(step);
+    if (what.kind == kind && what.node == peer) pieces += transfers_[step].pieces;
+  }
+  return pieces;
+}
+
+void LargeMessages::forget_landings() {
+  for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
+    const bool is_over_wire = transfers_[step].told && !step_at(step).shares_memory;
+    if (is_over_wire) operation_.service_.forget_landing(transfers_[step].landing);
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/collective/exposures.h"
+#include "stretto/collective/placed_plan.h"
+#include "stretto/collective/transfer.h"
+#include "stretto/collective/wire.h"
+#include "stretto/fabric/fabric.h"
+
+namespace stretto {
+
+class CollectiveOperation;
+
+/// The part of an operation that moves what is too large to be sent unasked, piece by piece, or what is read where it
+/// lies: who has been told where, what is staged, and how far each message has come.
+///
+/// As the operation, under the baton only. What its functions complete or fail may end the operation.
+class LargeMessages {
+ public:
+  explicit LargeMessages(CollectiveOperation& operation) noexcept : operation_(operation) {}
+  LargeMessages(const LargeMessages&) = delete;
+  LargeMessages& operator=(const LargeMessages&) = delete;
+  /// Gives back what is staged.
+  ~LargeMessages();
+  /// Forgets all of a call that is over, for another one like it.
+  void renew() noexcept { std::fill(transfers_.begin(), transfers_.end(), Transfer()); }
+  /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage).
+  void disengage() noexcept {
+    if (engaged_) end_engagement();
+  }
+
+  // Steps. REQUIRE: they are large, or (`send_in_place`) pulled.
+
+  /// Where the peers may be told before their messages are due, they are.
+  void announce_early();
+  void start_send(std::uint32_t step);
+  void start_receive(std::uint32_t step);
+  /// Has the receiver read the data where they lie. False: it can't reach them there, or they will be written over
+  /// before it has read them.
+  bool send_in_place(std::uint32_t step);
+  /// Sends, or stages, one piece of what waits longest.
+  void do_piece();
+
+  // For who combines.
+
+  /// Of a receive that is pulled: whether its data are in the sender's memory, where, and how many bytes so far.
+  bool is_granted(std::uint32_t step) const noexcept {
+    return !transfers_.empty() && transfers_[step].place != nullptr;
+  }
+  const std::byte* place_of(std::uint32_t step) const noexcept { return transfers_[step].place; }
+  std::size_t bytes_of(std::uint32_t step) const noexcept { return transfers_[step].bytes; }
+  /// We have combined what a peer had granted, or sent instead.
+  void end_pulled(std::uint32_t receive);
+  /// What a reduce has made, up to there, is warm: sends of just that, whose receivers are ready, write it at once.
+  void let_followers_write(std::uint32_t reduce, std::size_t upto);
+
+  // What the peers say. Throw Error(bad_input) for what no peer says.
+
+  void on_ready(const ReadyHeader& header, NodeId from);
+  void on_grant(const GrantHeader& header, NodeId from);
+  void on_done(const CallHeader& header, NodeId from);
+  void on_landed(const LandedHeader& header, NodeId from);
+  /// One more piece has come over a wire.
+  void on_piece(NodeId from, std::uint32_t step);
+
+  // For who ends the operation, or says what it waits for.
+
+  /// Whether data of complete sends are still to be read by their receivers.
+  bool has_lent() const noexcept { return lent_ > 0; }
+  bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
+  /// Whether the step's peer has said anything of it.
+  bool is_known(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].known; }
+  /// Notes the live peers that were told where our memory is, and have not said yet that they are through with it.
+  void note_exposures(Exposures& exposures) const;
+  /// How many pieces that peer has put over a wire into our memory, and we into its.
+  std::uint64_t pieces_from(NodeId peer) const { return pieces_with(peer, schedule::StepKind::receive); }
+  std::uint64_t pieces_put_to(NodeId peer) const { return pieces_with(peer, schedule::StepKind::send); }
+  /// Pieces that still come over a wire are nobody's.
+  void forget_landings();
+
+ private:
+  struct PutDone;
+
+  Transfer& transfer(std::uint32_t step);
+  const PlacedStep& step_at(std::uint32_t step) const noexcept;
+  ByteSpan data_of(std::uint32_t step) const noexcept;
+  fabric::Endpoint& endpoint() const noexcept;
+  bool is_begun() const noexcept;
+  template <class Header>
+  void tell(std::uint32_t step, fabric::MessageType type, const Header& header);
+
+  void engage();
+  void end_engagement() noexcept;
+  void spend_piece() const;
+  void grant(std::uint32_t step);
+  void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
+  std::uint32_t staged_alike(std::uint32_t step) const noexcept;
+  void leave_staging(std::uint32_t step);
+  void stage_piece(std::uint32_t step);
+  void lend(std::uint32_t step);
+  void take_granted(std::uint32_t step);
+  void say_ready(std::uint32_t step);
+  void send_later(std::uint32_t step);
+  void write_piece(std::uint32_t step, std::size_t upto);
+  void put_piece(std::uint32_t step);
+  void end_send(std::uint32_t step);
+  void landed(std::uint32_t step, std::size_t upto);
+  std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
+  std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+
+  CollectiveOperation& operation_;
+  std::vector<Transfer> transfers_;      // by step, when the first of them is large
+  std::vector<std::uint32_t> sendings_;  // sends on their way, and grants being staged, in order
+  std::uint32_t lent_ = 0;               // sends that is_lent_out is true of
+  bool engaged_ = false;
+};
+
+}  // namespace stretto

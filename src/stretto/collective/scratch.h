@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "stretto/collective/layout.h"
+#include "stretto/collective/placed_plan.h"
+#include "stretto/fabric/segment.h"
+
+namespace stretto {
+
+/// The memory that a schedule needs beside the caller's: inside of this object, on the heap, or in the node's segment.
+class Scratch {
+ public:
+  explicit Scratch(fabric::Segment& segment) noexcept : segment_(segment) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    if (offset_ >= 0) segment_.release(static_cast<std::uint64_t>(offset_));
+  }
+
+  /// To be called once. Of no meaningful content. Throws Error(out_of_resources).
+  std::byte* allocate(std::size_t bytes) {
+    if (bytes <= own_bytes) return aligned(own_.data());
+    if (bytes > eager_bytes) {
+      offset_ = static_cast<std::int64_t>(segment_.allocate(bytes));
+      return segment_.pointer(static_cast<std::uint64_t>(offset_));
+    }
+    on_heap_ = std::make_unique_for_overwrite<std::byte[]>(bytes + Layout::scratch_alignment);
+    return aligned(on_heap_.get());
+  }
+
+  /// What is large enough for large messages is there, since peers put those into it.
+  bool is_in_segment() const noexcept { return offset_ >= 0; }
+
+ private:
+  static constexpr std::size_t own_bytes = 256;
+
+  static std::byte* aligned(std::byte* memory) noexcept {
+    constexpr std::size_t alignment = Layout::scratch_alignment;
+    return memory + (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
+  }
+
+  fabric::Segment& segment_;
+  std::int64_t offset_ = -1;
+  std::unique_ptr<std::byte[]> on_heap_;
+  std::array<std::byte, own_bytes + Layout::scratch_alignment> own_;
+};
+
+}  // namespace stretto
