@@ -16,7 +16,9 @@
 #include "stretto/schedule/algorithm/bruck_all_to_all.h"
 #include "stretto/schedule/algorithm/bruck_allgather.h"
 #include "stretto/schedule/algorithm/chain_broadcast.h"
+#include "stretto/schedule/algorithm/chain_exscan.h"
 #include "stretto/schedule/algorithm/chain_reduce.h"
+#include "stretto/schedule/algorithm/chain_scan.h"
 #include "stretto/schedule/algorithm/direct_allreduce.h"
 #include "stretto/schedule/algorithm/direct_reduce.h"
 #include "stretto/schedule/algorithm/direct_reduce_scatter.h"
@@ -38,8 +40,10 @@
 #include "stretto/schedule/algorithm/linear_allreduce.h"
 #include "stretto/schedule/algorithm/linear_barrier.h"
 #include "stretto/schedule/algorithm/linear_broadcast.h"
+#include "stretto/schedule/algorithm/linear_exscan.h"
 #include "stretto/schedule/algorithm/linear_gather.h"
 #include "stretto/schedule/algorithm/linear_reduce.h"
+#include "stretto/schedule/algorithm/linear_scan.h"
 #include "stretto/schedule/algorithm/linear_scatter.h"
 #include "stretto/schedule/algorithm/padded_doubling.h"
 #include "stretto/schedule/algorithm/pairwise_all_to_all.h"
@@ -91,8 +95,12 @@ const BruckAllToAll bruck_all_to_all;
 const AggregatedAllToAll aggregated_all_to_all;
 const RecursiveDoublingScan recursive_doubling_scan;
 const AlignedScan aligned_scan;
+const LinearScan linear_scan;
+const ChainScan chain_scan;
 const RecursiveDoublingExscan recursive_doubling_exscan;
 const AlignedExscan aligned_exscan;
+const LinearExscan linear_exscan;
+const ChainExscan chain_exscan;
 const AspenGeneralReduce aspen_general_reduce;
 const ScatteredGeneralReduce scattered_general_reduce;
 const DisseminationBarrier dissemination_barrier;
@@ -169,8 +177,12 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &bruck_all_to_all,
     &recursive_doubling_scan,
     &aligned_scan,
+    &linear_scan,
+    &chain_scan,
     &recursive_doubling_exscan,
     &aligned_exscan,
+    &linear_exscan,
+    &chain_exscan,
     &aspen_general_reduce,
     &scattered_general_reduce,
     &dissemination_barrier,
