@@ -17,6 +17,9 @@ using stretto::Error;
 using stretto::ErrorCode;
 using stretto::Event;
 using stretto::Task;
+using stretto::program::Overlapped;
+using stretto::program::OverlapSummary;
+using stretto::program::OverlapTally;
 
 namespace {
 
@@ -132,21 +135,12 @@ Task<double> Measurements::computation_alone(std::size_t steps) {
   const double begun = node_.now();
   const std::vector<Event> others = compute_elsewhere(steps);
   compute(steps);
-  const double ended = node_.now() - begun;
   for (const Event other : others) co_await other;
+  const double ended = node_.now() - begun;
   co_return co_await allreduce(node_, all_, ended, stretto::maximum);
 }
 
-/// Seconds from the issue to the completion at the last node, to the computation's end at the first and at the last,
-/// and until both are over everywhere.
-struct Measurements::Overlapped {
-  double completed = 0;
-  double first_computed = 0;
-  double computed = 0;
-  double together = 0;
-};
-
-Task<Measurements::Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
+Task<Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
   co_await barrier(node_, all_);
   const double issued = node_.now();
   const Event done = call.start();
@@ -155,13 +149,14 @@ Task<Measurements::Overlapped> Measurements::overlapped_call(Call& call, std::si
   compute(steps);
   const double ended = node_.now() - issued;
   for (const Event other : others) co_await other;
+  const double all_ended = node_.now() - issued;
   co_await done;
   const double both = node_.now() - issued;
   const double done_after = co_await time - issued;
   Overlapped result;
   result.completed = co_await allreduce(node_, all_, done_after, stretto::maximum);
   result.first_computed = co_await allreduce(node_, all_, ended, stretto::minimum);
-  result.computed = co_await allreduce(node_, all_, ended, stretto::maximum);
+  result.computed = co_await allreduce(node_, all_, all_ended, stretto::maximum);
   result.together = co_await allreduce(node_, all_, both, stretto::maximum);
   co_return result;
 }
@@ -178,34 +173,26 @@ Task<> Measurements::overlap() {
 
   const std::size_t steps = steps_of_overlap(alone_seconds, co_await computation_alone(timed_steps));
 
-  std::vector<double> completed;
-  std::vector<double> computations;
-  std::vector<double> slowdowns;
-  std::vector<double> exposed;
-  int in_time = 0;
+  OverlapTally tally(alone_seconds);
   call.clear();
   co_await overlapped_call(call, steps);  // warms up
   for (int i = 0; i < overlap_repetitions; ++i) {
     const double computation = co_await computation_alone(steps);
-    const Overlapped times = co_await overlapped_call(call, steps);
-    computations.push_back(computation);
-    completed.push_back(times.completed);
-    slowdowns.push_back(times.computed / computation);
-    exposed.push_back((times.together - computation) / alone_seconds);
-    in_time += times.completed < times.first_computed ? 1 : 0;
+    tally.add(computation, co_await overlapped_call(call, steps));
   }
   call.verify();
 
+  const OverlapSummary summary = tally.summary();
   ordered_json result = row("allreduce_overlap");
   result["bytes"] = int(overlap_bytes);
   result["iterations"] = int(overlap_repetitions);
-  result["completed_before_computation_ended"] = in_time;
+  result["completed_before_computation_ended"] = summary.before_end;
   result["alone_seconds"] = alone_seconds;
-  result["completion_seconds"] = median_of(completed);
-  result["slowest_completion_seconds"] = *std::max_element(completed.begin(), completed.end());
-  result["computation_seconds"] = median_of(computations);
-  result["slowdown"] = median_of(slowdowns);
-  result["exposed"] = median_of(exposed);
+  result["completion_seconds"] = summary.completion_seconds;
+  result["slowest_completion_seconds"] = summary.slowest_completion_seconds;
+  result["computation_seconds"] = summary.computation_seconds;
+  result["slowdown"] = summary.slowdown;
+  result["exposed"] = summary.exposed;
   print(result);
 }
 

@@ -9,6 +9,7 @@
 #include "collective/operations.h"
 #include "collective/stretto_call.h"
 #include "stretto/collective/collective.h"
+#include "stretto/program/overlap.h"
 
 namespace collective_bench {
 
@@ -36,15 +37,13 @@ class Measurements {
   stretto::Task<> idle();
 
  private:
-  struct Overlapped;
-
   stretto::Task<std::vector<double>> timed_calls(Call& call, std::size_t count);
   stretto::Task<double> back_to_back(Call& call, std::size_t count);
   stretto::Task<double> after_barriers(Call& call, std::size_t count);
   stretto::Task<std::size_t> iterations_that_fit(Call& call, double budget);
   std::vector<stretto::Event> compute_elsewhere(std::size_t steps);
   stretto::Task<double> computation_alone(std::size_t steps);
-  stretto::Task<Overlapped> overlapped_call(Call& call, std::size_t steps);
+  stretto::Task<stretto::program::Overlapped> overlapped_call(Call& call, std::size_t steps);
   nlohmann::ordered_json row(const char* operation) const;
   void print(const nlohmann::ordered_json& row) const;
 

@@ -32,11 +32,13 @@
 
 #include "sockets/ring.h"
 #include "stretto/program/computation.h"
+#include "stretto/program/overlap.h"
 
 namespace {
 
 using sockets_bench::Descriptor;
 using sockets_bench::Ring;
+using stretto::program::Overlapped;
 
 constexpr int most_ranks = 64;
 constexpr double fewest_iterations = 8;
@@ -152,14 +154,6 @@ class Rank {
     return meeting_.greatest(rank_, seconds_since(start));
   }
 
-  /// Seconds from the beginning, at the last rank but for the first end of a computation.
-  struct Overlapped {
-    double completed = 0;
-    double first_computed = 0;
-    double computed = 0;
-    double together = 0;
-  };
-
   Overlapped overlapped_call(std::size_t bytes, std::size_t steps) {
     meeting_.meet();
     const Clock::time_point start = Clock::now();
@@ -183,30 +177,22 @@ class Rank {
     const double alone_seconds = median_of(alone);
     const std::size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
 
-    std::vector<double> completed;
-    std::vector<double> computations;
-    std::vector<double> slowdowns;
-    std::vector<double> exposed;
-    int in_time = 0;
+    stretto::program::OverlapTally tally(alone_seconds);
     overlapped_call(bytes, steps);  // warms up
     for (int i = 0; i < overlap_repetitions; ++i) {
       const double computation = computation_alone(steps);
-      const Overlapped times = overlapped_call(bytes, steps);
-      computations.push_back(computation);
-      completed.push_back(times.completed);
-      slowdowns.push_back(times.computed / computation);
-      exposed.push_back((times.together - computation) / alone_seconds);
-      in_time += times.completed < times.first_computed ? 1 : 0;
+      tally.add(computation, overlapped_call(bytes, steps));
     }
+    const stretto::program::OverlapSummary summary = tally.summary();
     nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, send_buffer);
     result["iterations"] = int(overlap_repetitions);
-    result["completed_before_computation_ended"] = in_time;
+    result["completed_before_computation_ended"] = summary.before_end;
     result["alone_seconds"] = alone_seconds;
-    result["completion_seconds"] = median_of(completed);
-    result["slowest_completion_seconds"] = *std::max_element(completed.begin(), completed.end());
-    result["computation_seconds"] = median_of(computations);
-    result["slowdown"] = median_of(slowdowns);
-    result["exposed"] = median_of(exposed);
+    result["completion_seconds"] = summary.completion_seconds;
+    result["slowest_completion_seconds"] = summary.slowest_completion_seconds;
+    result["computation_seconds"] = summary.computation_seconds;
+    result["slowdown"] = summary.slowdown;
+    result["exposed"] = summary.exposed;
     print(result);
   }
 

@@ -1,0 +1,35 @@
+#include "stretto/program/overlap.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stretto::program {
+namespace {
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+void OverlapTally::add(double computation_seconds, const Overlapped& times) {
+  before_end_ += times.completed < times.first_computed ? 1 : 0;
+  completions_.push_back(times.completed);
+  computations_.push_back(computation_seconds);
+  slowdowns_.push_back(times.computed / computation_seconds);
+  exposed_.push_back((times.together - computation_seconds) / alone_seconds_);
+}
+
+OverlapSummary OverlapTally::summary() const {
+  OverlapSummary summary;
+  summary.before_end = before_end_;
+  summary.completion_seconds = median_of(completions_);
+  summary.slowest_completion_seconds = *std::max_element(completions_.begin(), completions_.end());
+  summary.computation_seconds = median_of(computations_);
+  summary.slowdown = median_of(slowdowns_);
+  summary.exposed = median_of(exposed_);
+  return summary;
+}
+
+}  // namespace stretto::program

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+namespace stretto::program {
+
+/// One operation under a computation: seconds from when both began.
+struct Overlapped {
+  double completed = 0;       ///< the operation, at the last rank
+  double first_computed = 0;  ///< the computation, at the first rank
+  double computed = 0;        ///< the same at the last one
+  double together = 0;        ///< both, at the last rank
+};
+
+/// What repetitions of that come to. All are medians where nothing is said; of an even number the upper one of two.
+struct OverlapSummary {
+  int before_end = 0;  ///< how often the operation was complete before any computation had ended
+  double completion_seconds = 0;
+  double slowest_completion_seconds = 0;
+  double computation_seconds = 0;  ///< alone
+  double slowdown = 0;             ///< of the computation, a factor
+  /// What both take together beyond the computation alone, by the operation alone: what OSU's benchmarks call overlap
+  /// is 1 less this.
+  double exposed = 0;
+};
+
+/// Takes repetitions, each with the computation alone beside it, since a machine's speed changes.
+class OverlapTally {
+ public:
+  /// `alone_seconds`: of the operation.
+  explicit OverlapTally(double alone_seconds) : alone_seconds_(alone_seconds) {}
+
+  /// `computation_seconds`: alone, at the last rank.
+  void add(double computation_seconds, const Overlapped& times);
+  /// REQUIRES: something was added.
+  OverlapSummary summary() const;
+
+ private:
+  double alone_seconds_;
+  int before_end_ = 0;
+  std::vector<double> completions_;
+  std::vector<double> computations_;
+  std::vector<double> slowdowns_;
+  std::vector<double> exposed_;
+};
+
+}  // namespace stretto::program

@@ -1,0 +1,52 @@
+#include "stretto/program/overlap.h"
+
+#include <gtest/gtest.h>
+
+namespace stretto::program {
+namespace {
+
+TEST(Overlap, WhatIsHiddenCostsNothing) {
+  OverlapTally tally(0.5);
+  tally.add(5, {.completed = 1, .first_computed = 5, .computed = 5, .together = 5});
+  const OverlapSummary summary = tally.summary();
+  EXPECT_EQ(summary.before_end, 1);
+  EXPECT_EQ(summary.completion_seconds, 1);
+  EXPECT_EQ(summary.computation_seconds, 5);
+  EXPECT_EQ(summary.slowdown, 1);
+  EXPECT_EQ(summary.exposed, 0);
+}
+
+TEST(Overlap, WhatWaitsForTheEndIsExposedWhole) {
+  OverlapTally tally(0.5);
+  tally.add(5, {.completed = 5.5, .first_computed = 5, .computed = 5, .together = 5.5});
+  EXPECT_EQ(tally.summary().before_end, 0);
+  EXPECT_EQ(tally.summary().slowdown, 1);
+  EXPECT_EQ(tally.summary().exposed, 1);
+}
+
+TEST(Overlap, IsInTimeOnlyBeforeTheFirstEnd) {
+  OverlapTally tally(0.5);
+  tally.add(5, {.completed = 5.1, .first_computed = 5, .computed = 5.25, .together = 5.25});
+  EXPECT_EQ(tally.summary().before_end, 0);
+  EXPECT_EQ(tally.summary().exposed, 0.5);
+}
+
+// Each repetition is compared with the computation beside it, not with one of another minute.
+TEST(Overlap, MediansAreOfPairs) {
+  OverlapTally tally(1);
+  for (const double speed : {1.0, 4.0, 2.0}) {
+    const double alone = 8 * speed;
+    tally.add(alone,
+              {.completed = speed, .first_computed = alone, .computed = 1.25 * alone, .together = alone + speed});
+  }
+  const OverlapSummary summary = tally.summary();
+  EXPECT_EQ(summary.before_end, 3);
+  EXPECT_EQ(summary.slowdown, 1.25);
+  EXPECT_EQ(summary.exposed, 2);
+  EXPECT_EQ(summary.computation_seconds, 16);
+  EXPECT_EQ(summary.completion_seconds, 2);
+  EXPECT_EQ(summary.slowest_completion_seconds, 4);
+}
+
+}  // namespace
+}  // namespace stretto::program
