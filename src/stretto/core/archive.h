@@ -41,6 +41,8 @@ class ArchiveWriter {
   }
 
   ConstByteSpan bytes() const noexcept { return bytes_; }
+  /// Hands them over; nothing is left.
+  std::vector<std::byte> take() noexcept { return std::exchange(bytes_, {}); }
 
  private:
   void append(ConstByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }

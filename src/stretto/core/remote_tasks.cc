@@ -38,13 +38,13 @@ TaskType RemoteTasks::register_function(std::string_view type_name, Start start)
 
 // A call on its way out: waits for its precondition, then for the baton.
 struct RemoteTasks::Call : Waiter, fabric::Item {
-  Call(RemoteTasks& owner, NodeId target, const SpawnHeader& call_header, ConstByteSpan bytes, TakeResult take)
+  Call(RemoteTasks& owner, NodeId target, const SpawnHeader& call_header, std::vector<std::byte> bytes, TakeResult take)
       : Waiter(&Call::ready),
         Item(&Call::send),
         tasks(owner),
         where(target),
         header(call_header),
-        arguments(bytes.begin(), bytes.end()),
+        arguments(std::move(bytes)),
         take_result(std::move(take)) {}
 
   static void ready(Waiter* waiter, const Cause& why) noexcept {
@@ -101,7 +101,7 @@ RemoteTasks::RemoteTasks(Node& node) : node_(node) {
 
 RemoteTasks::~RemoteTasks() = default;
 
-Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& options, ConstByteSpan arguments,
+Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& options, std::vector<std::byte> arguments,
                          TakeResult take_result) {
   if (where >= node_.size()) {
     throw Error(ErrorCode::invalid_argument, "spawn_on: node " + std::to_string(where) +
@@ -112,7 +112,7 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
   const Event completion = node_.events().create();
   node_.task_started();
   const SpawnHeader header{type, completion.bits(), options.priority(), options.processor()};
-  auto* const call = arena::make<Call>(*this, where, header, arguments, std::move(take_result));
+  auto* const call = arena::make<Call>(*this, where, header, std::move(arguments), std::move(take_result));
   Cause cause;
   if (node_.events().subscribe(options.precondition(), call, &cause) != EventState::untriggered) {
     Call::ready(call, cause);

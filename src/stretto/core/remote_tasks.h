@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/hash.h"
@@ -42,7 +43,7 @@ class RemoteTasks final : private fabric::MessageHandler {
   ~RemoteTasks() override;
 
   /// Calls `type` on `where` when the options' precondition has triggered; `take_result` may be null. Any thread.
-  Event spawn(NodeId where, TaskType type, const SpawnOptions& options, ConstByteSpan arguments,
+  Event spawn(NodeId where, TaskType type, const SpawnOptions& options, std::vector<std::byte> arguments,
               TakeResult take_result);
 
   /// Poisons what was spawned on a node that died. Under the baton.

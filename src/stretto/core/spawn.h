@@ -148,11 +148,11 @@ auto Node::spawn_on(NodeId where, const SpawnOptions& options, Arguments&&... ar
   writer.write(values);
   using Value = typename Remote::Value;
   if constexpr (std::is_void_v<Value>) {
-    return remote_tasks_->spawn(where, Remote::type, options, writer.bytes(), nullptr);
+    return remote_tasks_->spawn(where, Remote::type, options, writer.take(), nullptr);
   } else {
     auto state = std::make_shared<typename Future<Value>::State>();
     const Event completion =
-        remote_tasks_->spawn(where, Remote::type, options, writer.bytes(), [state](ConstByteSpan bytes) {
+        remote_tasks_->spawn(where, Remote::type, options, writer.take(), [state](ConstByteSpan bytes) {
           ArchiveReader reader(bytes);
           state->value.emplace(reader.read<Value>());
           reader.finish();

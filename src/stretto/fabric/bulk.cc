@@ -9,14 +9,17 @@ namespace stretto::fabric {
 
 struct Bulk::Fetch final : Completion {
   Fetch(Bulk& owner, NodeId sender, const Offer& offered)
-      : bulk(owner), from(sender), offer(offered), bytes(offered.header_bytes + offered.payload_bytes) {}
+      : bulk(owner),
+        from(sender),
+        offer(offered),
+        bytes(std::make_unique_for_overwrite<std::byte[]>(offered.bytes())) {}
 
   void complete(bool lost) noexcept override { bulk.arrived(*this, lost); }
 
   Bulk& bulk;
   NodeId from;
   Offer offer;
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> bytes;
 };
 
 Bulk::Bulk(Endpoint& endpoint) : endpoint_(endpoint), handlers_(message_types, nullptr) {
@@ -49,7 +52,7 @@ void Bulk::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan
 
 void Bulk::on_message(const Message& message) {
   if (message.type == MessageType::bulk_offer) {
-    fetch(message.from, read_header<Offer>(message));
+    accept(message.from, read_header<Offer>(message));
     return;
   }
   const auto offset = read_header<Offset>(message);
@@ -62,7 +65,7 @@ void Bulk::on_message(const Message& message) {
   endpoint_.segment().release(offset);
 }
 
-void Bulk::fetch(NodeId from, const Offer& offer) {
+void Bulk::accept(NodeId from, const Offer& offer) {
   const auto index = static_cast<std::size_t>(offer.type);
   if (index >= message_types || handlers_[index] == nullptr || offer.header_bytes > max_header_bytes ||
       offer.payload_bytes > endpoint_.segment().capacity()) {
@@ -70,6 +73,15 @@ void Bulk::fetch(NodeId from, const Offer& offer) {
                                           std::to_string(index) + ", " + std::to_string(offer.payload_bytes) +
                                           " bytes");
   }
+  if (const std::byte* const place = endpoint_.peer_pointer(from, offer.offset, offer.bytes())) {
+    deliver(from, offer, place);
+    give_back(from, offer);
+  } else {
+    fetch(from, offer);
+  }
+}
+
+void Bulk::fetch(NodeId from, const Offer& offer) {
   std::unique_ptr<Fetch> fetching;
   try {
     fetching = std::make_unique<Fetch>(*this, from, offer);
@@ -79,7 +91,7 @@ void Bulk::fetch(NodeId from, const Offer& offer) {
   }
   Fetch& started = *fetching;
   fetches_.emplace(&started, std::move(fetching));
-  endpoint_.get(from, offer.offset, started.bytes, &started);
+  endpoint_.get(from, offer.offset, {started.bytes.get(), offer.bytes()}, &started);
 }
 
 void Bulk::arrived(Fetch& fetch, bool lost) {
@@ -87,14 +99,22 @@ void Bulk::arrived(Fetch& fetch, bool lost) {
   const std::unique_ptr<Fetch> done = std::move(found->second);
   fetches_.erase(found);
   if (lost) return;
-  endpoint_.send(done->from, MessageType::bulk_fetched, bytes_of(done->offer.offset), {});
-  const ConstByteSpan bytes(done->bytes);
+  give_back(done->from, done->offer);
   try {
-    handlers_[static_cast<std::size_t>(done->offer.type)]->on_message(
-        {done->from, done->offer.type, bytes.first(done->offer.header_bytes), bytes.subspan(done->offer.header_bytes)});
+    deliver(done->from, done->offer, done->bytes.get());
   } catch (const Error& error) {
     endpoint_.lose(done->from, error);
   }
+}
+
+void Bulk::deliver(NodeId from, const Offer& offer, const std::byte* bytes) {
+  handlers_[static_cast<std::size_t>(offer.type)]->on_message(
+      {from, offer.type, {bytes, offer.header_bytes}, {bytes + offer.header_bytes, offer.payload_bytes}});
+}
+
+// Its sender needs to keep it no longer.
+void Bulk::give_back(NodeId from, const Offer& offer) {
+  endpoint_.send(from, MessageType::bulk_fetched, bytes_of(offer.offset), {});
 }
 
 void Bulk::on_peer_lost(NodeId peer, const Error& /*cause*/) {

@@ -11,9 +11,9 @@ namespace stretto::fabric {
 
 /// Messages with a payload of any size, over an endpoint's small ones.
 ///
-/// What fits goes as it is. For more the sender keeps the payload in its segment and *offers* it; the receiver
-/// fetches it by `get`, hands it to the handler as one message, and says so, upon which the sender frees it. One per
-/// node, used under the baton.
+/// What fits goes as it is. For more the sender keeps the payload in its segment and *offers* it. The receiver hands it
+/// to the handler as one message, from where it lies if it reaches that memory (whose owner might change it meanwhile),
+/// else after fetching it by `get`; and says so, upon which the sender frees it. One per node, used under the baton.
 class Bulk final : private MessageHandler, private EndpointObserver {
  public:
   explicit Bulk(Endpoint& endpoint);
@@ -33,13 +33,18 @@ class Bulk final : private MessageHandler, private EndpointObserver {
     std::uint64_t payload_bytes;
     std::uint32_t header_bytes;
     MessageType type;
+
+    std::size_t bytes() const noexcept { return header_bytes + payload_bytes; }
   };
 
   void on_message(const Message& message) override;
   void on_notification(NodeId, Notification) override {}
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void accept(NodeId from, const Offer& offer);
   void fetch(NodeId from, const Offer& offer);
   void arrived(Fetch& fetch, bool lost);
+  void deliver(NodeId from, const Offer& offer, const std::byte* bytes);
+  void give_back(NodeId from, const Offer& offer);
 
   Endpoint& endpoint_;
   std::vector<MessageHandler*> handlers_;
