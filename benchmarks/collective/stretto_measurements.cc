@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "stretto/program/computation.h"
+#include "stretto/program/median.h"
 
 namespace collective_bench {
 
@@ -17,17 +18,11 @@ using stretto::Error;
 using stretto::ErrorCode;
 using stretto::Event;
 using stretto::Task;
+using stretto::program::median_of;
 using stretto::program::Overlapped;
-using stretto::program::OverlapSummary;
 using stretto::program::OverlapTally;
 
 namespace {
-
-// The upper one of two.
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Computes without a call of Stretto, or of anything that could run its progress.
 void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
@@ -182,17 +177,9 @@ Task<> Measurements::overlap() {
   }
   call.verify();
 
-  const OverlapSummary summary = tally.summary();
   ordered_json result = row("allreduce_overlap");
   result["bytes"] = int(overlap_bytes);
-  result["iterations"] = int(overlap_repetitions);
-  result["completed_before_computation_ended"] = summary.before_end;
-  result["alone_seconds"] = alone_seconds;
-  result["completion_seconds"] = summary.completion_seconds;
-  result["slowest_completion_seconds"] = summary.slowest_completion_seconds;
-  result["computation_seconds"] = summary.computation_seconds;
-  result["slowdown"] = summary.slowdown;
-  result["exposed"] = summary.exposed;
+  tally.summary().write_to(result);
   print(result);
 }
 

@@ -8,16 +8,17 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/runtime.h"
+#include "stretto/program/median.h"
 
 namespace {
 
@@ -33,11 +34,6 @@ constexpr int repetitions = 9;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 void print(const std::string& name, const std::string& parameters, const std::string& unit, double value) {
@@ -64,7 +60,7 @@ void in_main(const std::string& fabric, const std::string& name, const std::stri
     std::vector<double> values;
     co_await measure(runtime, node);  // warms up
     for (int i = 0; i < repetitions; ++i) values.push_back(co_await measure(runtime, node));
-    result = median(values);
+    result = stretto::program::median_of(std::move(values));
   });
   if (runtime.nodes().front()->id() != 0) return;
   const std::uint32_t nodes = runtime.nodes().front()->size();

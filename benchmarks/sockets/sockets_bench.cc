@@ -31,14 +31,18 @@
 #include <vector>
 
 #include "sockets/ring.h"
+#include "stretto/base/affinity.h"
 #include "stretto/program/computation.h"
+#include "stretto/program/median.h"
 #include "stretto/program/overlap.h"
 
 namespace {
 
 using sockets_bench::Descriptor;
 using sockets_bench::Ring;
+using stretto::program::median_of;
 using stretto::program::Overlapped;
+using stretto::program::OverlapTally;
 
 constexpr int most_ranks = 64;
 constexpr double fewest_iterations = 8;
@@ -49,11 +53,6 @@ constexpr int named_send_buffer = 64 << 10;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
 
@@ -104,15 +103,6 @@ void enter_namespace(const std::string& name) {
   const Descriptor space(open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC));
   if (space.number() < 0 || setns(space.number(), CLONE_NEWNET) != 0) {
     throw std::system_error(errno, std::generic_category(), "the network namespace " + name);
-  }
-}
-
-void bind_to_core(int core) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  CPU_SET(std::size_t(core), &cores);
-  if (sched_setaffinity(0, sizeof(cores), &cores) != 0) {
-    throw std::system_error(errno, std::generic_category(), "core " + std::to_string(core));
   }
 }
 
@@ -177,22 +167,14 @@ class Rank {
     const double alone_seconds = median_of(alone);
     const std::size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
 
-    stretto::program::OverlapTally tally(alone_seconds);
+    OverlapTally tally(alone_seconds);
     overlapped_call(bytes, steps);  // warms up
     for (int i = 0; i < overlap_repetitions; ++i) {
       const double computation = computation_alone(steps);
       tally.add(computation, overlapped_call(bytes, steps));
     }
-    const stretto::program::OverlapSummary summary = tally.summary();
     nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, send_buffer);
-    result["iterations"] = int(overlap_repetitions);
-    result["completed_before_computation_ended"] = summary.before_end;
-    result["alone_seconds"] = alone_seconds;
-    result["completion_seconds"] = summary.completion_seconds;
-    result["slowest_completion_seconds"] = summary.slowest_completion_seconds;
-    result["computation_seconds"] = summary.computation_seconds;
-    result["slowdown"] = summary.slowdown;
-    result["exposed"] = summary.exposed;
+    tally.summary().write_to(result);
     print(result);
   }
 
@@ -234,7 +216,7 @@ int run_rank(const Options& options, int rank, Meeting& meeting) {
   try {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!options.namespaces.empty()) enter_namespace(options.namespaces.at(std::size_t(rank)));
-    if (options.bind) bind_to_core(rank);
+    if (options.bind) stretto::bind_thread_to_cores(std::size_t(rank), 1);
     Rank(options, rank, meeting).measure();
     return 0;
   } catch (const std::exception& error) {

@@ -1,18 +1,10 @@
 #include "stretto/program/overlap.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "stretto/program/median.h"
 
 namespace stretto::program {
-namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
-
 void OverlapTally::add(double computation_seconds, const Overlapped& times) {
   before_end_ += times.completed < times.first_computed ? 1 : 0;
   completions_.push_back(times.completed);
@@ -23,7 +15,9 @@ void OverlapTally::add(double computation_seconds, const Overlapped& times) {
 
 OverlapSummary OverlapTally::summary() const {
   OverlapSummary summary;
+  summary.iterations = static_cast<int>(completions_.size());
   summary.before_end = before_end_;
+  summary.alone_seconds = alone_seconds_;
   summary.completion_seconds = median_of(completions_);
   summary.slowest_completion_seconds = *std::max_element(completions_.begin(), completions_.end());
   summary.computation_seconds = median_of(computations_);

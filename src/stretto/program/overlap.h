@@ -14,7 +14,9 @@ struct Overlapped {
 
 /// What repetitions of that come to. All are medians where nothing is said; of an even number the upper one of two.
 struct OverlapSummary {
-  int before_end = 0;  ///< how often the operation was complete before any computation had ended
+  int iterations = 0;
+  int before_end = 0;        ///< how often the operation was complete before any computation had ended
+  double alone_seconds = 0;  ///< the operation
   double completion_seconds = 0;
   double slowest_completion_seconds = 0;
   double computation_seconds = 0;  ///< alone
@@ -22,6 +24,19 @@ struct OverlapSummary {
   /// What both take together beyond the computation alone, by the operation alone: what OSU's benchmarks call overlap
   /// is 1 less this.
   double exposed = 0;
+
+  /// Into an object of JSON, under the names that benchmarks/compare.py reads.
+  template <class Json>
+  void write_to(Json& row) const {
+    row["iterations"] = iterations;
+    row["completed_before_computation_ended"] = before_end;
+    row["alone_seconds"] = alone_seconds;
+    row["completion_seconds"] = completion_seconds;
+    row["slowest_completion_seconds"] = slowest_completion_seconds;
+    row["computation_seconds"] = computation_seconds;
+    row["slowdown"] = slowdown;
+    row["exposed"] = exposed;
+  }
 };
 
 /// Takes repetitions, each with the computation alone beside it, since a machine's speed changes.

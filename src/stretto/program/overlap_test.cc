@@ -9,7 +9,9 @@ TEST(Overlap, WhatIsHiddenCostsNothing) {
   OverlapTally tally(0.5);
   tally.add(5, {.completed = 1, .first_computed = 5, .computed = 5, .together = 5});
   const OverlapSummary summary = tally.summary();
+  EXPECT_EQ(summary.iterations, 1);
   EXPECT_EQ(summary.before_end, 1);
+  EXPECT_EQ(summary.alone_seconds, 0.5);
   EXPECT_EQ(summary.completion_seconds, 1);
   EXPECT_EQ(summary.computation_seconds, 5);
   EXPECT_EQ(summary.slowdown, 1);

@@ -13,26 +13,17 @@
 #include "stretto/fabric/bootstrap/rendezvous.h"
 #include "stretto/fabric/bootstrap/rendezvous_client.h"
 #include "stretto/fabric/bootstrap/socket.h"
+#include "stretto/fabric/bootstrap/test_support.h"
 
 namespace stretto::fabric {
 namespace {
+
+using test::SocketPair;
 
 std::vector<std::byte> bytes_of_text(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
   return {bytes.begin(), bytes.end()};
 }
-
-struct SocketPair {
-  Descriptor near;
-  Descriptor far;
-
-  SocketPair() {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_io("socketpair");
-    near = Descriptor(ends[0]);
-    far = Descriptor(ends[1]);
-  }
-};
 
 /// Serves a rendezvous over socket pairs, on a thread of its own, until every rank has closed its end.
 class RendezvousThread {

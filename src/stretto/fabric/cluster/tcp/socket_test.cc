@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "stretto/fabric/bootstrap/test_support.h"
+
 namespace stretto::fabric::cluster::network {
 namespace {
 
@@ -63,17 +65,6 @@ std::vector<iovec> cut(std::vector<std::byte>& bytes, std::span<const std::size_
   return pieces;
 }
 
-struct Pair {
-  Pair() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    sender = Descriptor(ends[0]);
-    receiver = Descriptor(ends[1]);
-  }
-  Descriptor sender;
-  Descriptor receiver;
-};
-
 std::vector<std::byte> receive_all(const Descriptor& socket) {
   std::vector<std::byte> all;
   std::vector<std::byte> buffer(1 << 16);
@@ -99,35 +90,35 @@ TEST(Socket, PiecesOfAnyLengthArriveInOrder) {
       std::vector<std::size_t>(50, 2'000),
   };
   for (const std::vector<std::size_t>& lengths : cases) {
-    const Pair pair;
+    const test::SocketPair pair;
     std::vector<std::byte> sent = some_bytes(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
-    const Moved moved = send_some(pair.sender, cut(sent, lengths));
+    const Moved moved = send_some(pair.near, cut(sent, lengths));
     EXPECT_EQ(moved.bytes, sent.size());
     EXPECT_FALSE(moved.ended);
-    EXPECT_EQ(receive_all(pair.receiver), sent);
+    EXPECT_EQ(receive_all(pair.far), sent);
   }
 }
 
 // Who waits for the socket to become writable is told nothing where it has been all the time.
 TEST(Socket, LessThanAllIsSentOnlyWhereTheKernelTakesNoMore) {
-  const Pair pair;
+  const test::SocketPair pair;
   std::vector<std::byte> bytes = some_bytes(8 << 20U);
   const std::array whole{bytes.size()};
-  const Moved moved = send_some(pair.sender, cut(bytes, whole));
+  const Moved moved = send_some(pair.near, cut(bytes, whole));
   EXPECT_GT(moved.bytes, 0U);
   EXPECT_LT(moved.bytes, bytes.size());
-  EXPECT_EQ(send(pair.sender.number(), bytes.data(), 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(send(pair.near.number(), bytes.data(), 1, MSG_DONTWAIT), -1);
   EXPECT_EQ(errno, EAGAIN);
   bytes.resize(moved.bytes);
-  EXPECT_EQ(receive_all(pair.receiver), bytes);
+  EXPECT_EQ(receive_all(pair.far), bytes);
 }
 
 TEST(Socket, TheOtherEndsLossIsToldAlsoInTheMiddle) {
-  Pair pair;
-  pair.receiver.reset();
+  test::SocketPair pair;
+  pair.far.reset();
   std::vector<std::byte> bytes = some_bytes(100'000);
   const std::array whole{bytes.size()};
-  const Moved moved = send_some(pair.sender, cut(bytes, whole));
+  const Moved moved = send_some(pair.near, cut(bytes, whole));
   EXPECT_TRUE(moved.ended);
   EXPECT_EQ(moved.error, EPIPE);
 }
