@@ -57,9 +57,7 @@ class Participant {
 
   Event meet() { return stretto::barrier(node_, group_); }
 
-  Event reduce(std::span<double> sums) {
-    return stretto::allreduce(node_, group_, std::span<const double>(sums), sums, stretto::sum);
-  }
+  Event reduce(std::span<double> sums) { return stretto::allreduce(node_, group_, sums, sums, stretto::sum); }
 
   /// Sends what peers need, computes what needs nothing of theirs, then the rest.
   Task<> multiply_all(std::span<const Product> products) {

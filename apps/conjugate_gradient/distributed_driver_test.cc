@@ -212,7 +212,7 @@ double seconds_per_reduction(const std::string& fabric, std::size_t count) {
     std::vector<double> sums(count, 1);
     const double start = node.now();
     for (int i = 0; i < 10; ++i) {
-      co_await stretto::allreduce(node, everybody, std::span<const double>(sums), std::span(sums), stretto::sum);
+      co_await stretto::allreduce(node, everybody, sums, sums, stretto::sum);
     }
     seconds = std::max(seconds, (node.now() - start) / 10);  // of the node that is through last
   });

@@ -52,8 +52,7 @@ Task<Tally> measure(Node& node, Slabs& slabs, Exchange& exchange, Overlap overla
 Task<double> compare_with_serial(Node& node, const Slabs& slabs, const std::array<std::size_t, 3>& n) {
   const std::vector<std::size_t> counts = slabs.transformed_counts();
   std::vector<Complex> whole(node.id() == root ? slabs.size() : 0);
-  co_await gather(node, Group::all(node), slabs.transformed(), std::span<Complex>(whole),
-                  std::span<const std::size_t>(counts), root);
+  co_await gather(node, Group::all(node), slabs.transformed(), whole, counts, root);
   co_return node.id() == root ? largest_error(n, whole, serial_transform(n)) : 0;
 }
 

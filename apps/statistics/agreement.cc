@@ -37,7 +37,7 @@ stretto::Task<Agreement> agree(stretto::Node& node, const Source& source, const 
   const stretto::Group group = stretto::Group::all(node);
   const Summary mine = Summary::of(share);
   std::vector<Summary> all(node.size());
-  co_await allgather(node, group, std::span<const Summary>(&mine, 1), std::span<Summary>(all));
+  co_await allgather(node, group, std::span<const Summary>(&mine, 1), all);
 
   Agreement agreement;
   for (const Summary& each : all) agreement.rows.push_back(each.rows);
@@ -52,7 +52,7 @@ stretto::Task<Agreement> agree(stretto::Node& node, const Source& source, const 
     const std::string said = place(*share.complaint, share, source, std::span(all).first(rank));
     std::copy_n(said.begin(), std::min(said.size(), text.size() - 1), text.begin());
   }
-  co_await broadcast(node, group, std::span<char>(text), rank);
+  co_await broadcast(node, group, text, rank);
   agreement.complaint = text.data();
   co_return agreement;
 }

@@ -76,8 +76,7 @@ Task<std::vector<double>> gather_deviations(Node& node, const std::vector<double
   for (const std::size_t each : rows) counts.push_back(each * width);
   std::vector<double> all;
   if (node.id() == root) all.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
-  co_await gather(node, Group::all(node), std::span<const double>(mine), std::span<double>(all),
-                  std::span<const std::size_t>(counts), root);
+  co_await gather(node, Group::all(node), mine, all, counts, root);
   co_return all;
 }
 

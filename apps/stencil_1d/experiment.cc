@@ -79,8 +79,8 @@ Task<bool> same_everywhere(Node& node, const std::vector<double>& values) {
   const Group all = Group::all(node);
   std::vector<double> least(values.size());
   std::vector<double> most(values.size());
-  co_await allreduce(node, all, std::span<const double>(values), std::span<double>(least), stretto::minimum);
-  co_await allreduce(node, all, std::span<const double>(values), std::span<double>(most), stretto::maximum);
+  co_await allreduce(node, all, values, least, stretto::minimum);
+  co_await allreduce(node, all, values, most, stretto::maximum);
   co_return least == most;
 }
 

@@ -63,7 +63,7 @@ Task<std::vector<double>> Measurements::timed_calls(Call& call, std::size_t coun
     seconds = node_.now() - start;
   }
   std::vector<double> slowest(count);
-  co_await allreduce(node_, all_, std::span<const double>(mine), std::span<double>(slowest), stretto::maximum);
+  co_await allreduce(node_, all_, mine, slowest, stretto::maximum);
   std::sort(slowest.begin(), slowest.end());
   co_return slowest;
 }

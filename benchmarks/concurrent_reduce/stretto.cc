@@ -45,7 +45,7 @@ Task<std::vector<double>> timed_calls(Node& node, Program& program, Variant vari
     seconds = node.now() - start;
   }
   std::vector<double> slowest(count);
-  co_await allreduce(node, all, std::span<const double>(mine), std::span<double>(slowest), stretto::maximum);
+  co_await allreduce(node, all, mine, slowest, stretto::maximum);
   std::sort(slowest.begin(), slowest.end());
   co_return slowest;
 }

@@ -53,21 +53,21 @@ Task<> Program::run(Variant variant) {
 
 Task<> Program::run_mpi_style() {
   const stretto::NodeId me = node_.id();
-  co_await reduce(node_, all_, std::span<const double>(first_), std::span<double>(sum_), stretto::sum);
+  co_await reduce(node_, all_, first_, sum_, stretto::sum);
   const Group receivers{0, 2};
-  if (receivers.contains(me)) co_await broadcast(node_, receivers, std::span<double>(sum_));
+  if (receivers.contains(me)) co_await broadcast(node_, receivers, sum_);
   const Group pair{1, 2};
   if (pair.contains(me)) {
-    co_await reduce(node_, pair, std::span<const double>(second_), std::span<double>(product_), stretto::product);
+    co_await reduce(node_, pair, second_, product_, stretto::product);
   }
   const Group last{1, 3};
-  if (last.contains(me)) co_await broadcast(node_, last, std::span<double>(product_));
+  if (last.contains(me)) co_await broadcast(node_, last, product_);
 }
 
 Task<> Program::run_together(Together together) {
   const std::vector<Event> done = concurrent(node_,
-                                             {reduce_call<double>(r1_, count_, first_, sum_, stretto::sum),
-                                              reduce_call<double>(r2_, count_, second_, product_, stretto::product)},
+                                             {reduce_call(r1_, count_, first_, sum_, stretto::sum),
+                                              reduce_call(r2_, count_, second_, product_, stretto::product)},
                                              stretto::CollectiveOptions().algorithm(algorithm_), together);
   for (const Event each : done) co_await each;
 }

@@ -80,7 +80,7 @@ Words sum_of_words(std::uint64_t nodes, std::size_t count, std::uint64_t round) 
 
 template <class T>
 T broadcast_value(Node& node, T value, NodeId root) {
-  broadcast<T>(node, Group::all(node), std::span(&value, 1), root).wait();
+  broadcast(node, Group::all(node), std::span(&value, 1), root).wait();
   return value;
 }
 
@@ -127,7 +127,7 @@ void check_events(Node& node) {
   for (std::uint64_t round = 0; round < 20; ++round) {
     const std::array<UserEvent, 2> mine = {node.create_user_event(), node.create_user_event()};
     std::vector<UserEvent> events(mine.size() * node.size());
-    allgather<UserEvent>(node, all, mine, events).wait();
+    allgather(node, all, mine, events).wait();
     const std::size_t next = mine.size() * next_of(node);
     node.trigger(events[next]);
     events[next + 1].poison(Error(ErrorCode::io, "on purpose"));
@@ -202,40 +202,44 @@ struct Trial {
 
 void check_broadcast(const Trial& trial) {
   Words data = trial.rank() == trial.root() ? trial.mine() : Words(trial.count);
-  broadcast<std::uint64_t>(trial.node, trial.group, data, trial.root(), trial.options).wait();
+  broadcast(trial.node, trial.group, data, trial.root(), trial.options).wait();
   check(data == words_of(trial.root(), trial.count, trial.round), trial.named("a broadcast"));
 }
 
 void check_reduce(const Trial& trial) {
+  const Words mine = trial.mine();
   const bool is_root = trial.rank() == trial.root();
   Words at_root(is_root ? trial.count : 0);
-  reduce<std::uint64_t>(trial.node, trial.group, trial.mine(), at_root, sum, trial.root(), trial.options).wait();
+  reduce(trial.node, trial.group, mine, at_root, sum, trial.root(), trial.options).wait();
   check(!is_root || at_root == trial.sums(), trial.named("a reduce"));
 }
 
 void check_allreduce(const Trial& trial) {
+  const Words mine = trial.mine();
   Words everywhere(trial.count);
-  allreduce<std::uint64_t>(trial.node, trial.group, trial.mine(), everywhere, sum, trial.options).wait();
+  allreduce(trial.node, trial.group, mine, everywhere, sum, trial.options).wait();
   check(everywhere == trial.sums(), trial.named("an all-reduce"));
 }
 
 void check_allgather(const Trial& trial) {
+  const Words mine = trial.mine();
   Words gathered(trial.count * trial.group.size());
-  allgather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.options).wait();
+  allgather(trial.node, trial.group, mine, gathered, trial.options).wait();
   check(gathered == trial.blocks_of_all(), trial.named("an all-gather"));
 }
 
 void check_gather(const Trial& trial) {
+  const Words mine = trial.mine();
   const bool is_root = trial.rank() == trial.root();
   Words gathered(is_root ? trial.count * trial.group.size() : 0);
-  gather<std::uint64_t>(trial.node, trial.group, trial.mine(), gathered, trial.root(), trial.options).wait();
+  gather(trial.node, trial.group, mine, gathered, trial.root(), trial.options).wait();
   check(!is_root || gathered == trial.blocks_of_all(), trial.named("a gather"));
 }
 
 void check_scatter(const Trial& trial) {
   const Words all = trial.rank() == trial.root() ? trial.blocks_of_all() : Words();
   Words got(trial.count);
-  scatter<std::uint64_t>(trial.node, trial.group, all, got, trial.root(), trial.options).wait();
+  scatter(trial.node, trial.group, all, got, trial.root(), trial.options).wait();
   check(got == trial.mine(), trial.named("a scatter"));
 }
 
@@ -244,7 +248,7 @@ void check_reduce_scatter(const Trial& trial) {
   const Words terms = words_of(trial.rank(), all, trial.round);
   const Words sums = sum_of_words(trial.group.size(), all, trial.round);
   Words got(trial.count);
-  reduce_scatter<std::uint64_t>(trial.node, trial.group, terms, got, sum, trial.options).wait();
+  reduce_scatter(trial.node, trial.group, terms, got, sum, trial.options).wait();
   check(std::equal(got.begin(), got.end(), sums.begin() + static_cast<std::ptrdiff_t>(trial.rank() * trial.count)),
         trial.named("a reduce-scatter"));
 }
@@ -259,19 +263,21 @@ void check_all_to_all(const Trial& trial) {
     expected.insert(expected.end(), mine.begin(), mine.end());
   }
   Words got(given.size());
-  all_to_all<std::uint64_t>(trial.node, trial.group, given, got, trial.options).wait();
+  all_to_all(trial.node, trial.group, given, got, trial.options).wait();
   check(got == expected, trial.named("an all-to-all"));
 }
 
 void check_scan(const Trial& trial) {
+  const Words mine = trial.mine();
   Words got(trial.count);
-  scan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  scan(trial.node, trial.group, mine, got, sum, trial.options).wait();
   check(got == sum_of_words(trial.rank() + 1, trial.count, trial.round), trial.named("a scan"));
 }
 
 void check_exscan(const Trial& trial) {
+  const Words mine = trial.mine();
   Words got(trial.count);
-  exscan<std::uint64_t>(trial.node, trial.group, trial.mine(), got, sum, trial.options).wait();
+  exscan(trial.node, trial.group, mine, got, sum, trial.options).wait();
   check(trial.rank() == 0 || got == sum_of_words(trial.rank(), trial.count, trial.round), trial.named("an exscan"));
 }
 
@@ -335,8 +341,8 @@ void check_deferred_collectives(Node& node) {
   const Words mine = words_of(node.id(), count, 0);
   Words sums(count);
   Words gathered(count * node.size());
-  const Event reduced = allreduce<std::uint64_t>(node, all, mine, sums, sum, CollectiveOptions().after(go));
-  const Event joined = allgather<std::uint64_t>(node, all, sums, gathered, CollectiveOptions().after(reduced));
+  const Event reduced = allreduce(node, all, mine, sums, sum, CollectiveOptions().after(go));
+  const Event joined = allgather(node, all, sums, gathered, CollectiveOptions().after(reduced));
   const Event met = barrier(node, all, CollectiveOptions().after(joined));
   std::vector<Future<std::uint64_t>> many;
   for (std::uint64_t i = 0; i < 50; ++i) {
@@ -388,7 +394,7 @@ void die_in_allreduce(Node& node, NodeId victim, std::size_t count) {
   const Words mine = words_of(node.id(), count, 0);
   Words sums(count);
   for (int round = 0;; ++round) {
-    const Event done = allreduce<std::uint64_t>(node, Group::all(node), mine, sums, sum);
+    const Event done = allreduce(node, Group::all(node), mine, sums, sum);
     if (node.id() == victim && round == 3) kill_myself();
     done.wait();
   }
@@ -503,9 +509,9 @@ void sum_reproducibly(Node& node, const Arguments& arguments) {
       data[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
     }
     std::vector<double> sums(count);
-    allreduce(node, Group::all(node), std::span<const double>(data), std::span(sums), sum, options).wait();
+    allreduce(node, Group::all(node), data, sums, sum, options).wait();
     note(sums);
-    scan(node, Group::all(node), std::span<const double>(data), std::span(sums), sum, options).wait();
+    scan(node, Group::all(node), data, sums, sum, options).wait();
     note(sums);
   }
   say(node, "sums " + std::to_string(digest));

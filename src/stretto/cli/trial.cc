@@ -48,8 +48,8 @@ Event Trial::start() {
                                             ? std::span<const double>(output)
                                             : std::span<const double>(input_.data(), input_.size());
   CollectiveCall call = schedule::is_reduction(shape.operation)
-                            ? detail::make_call<double>(shape.operation, input, output, sum)
-                            : detail::make_call<double>(shape.operation, input, output);
+                            ? detail::make_call(shape.operation, input, output, sum)
+                            : detail::make_call(shape.operation, input, output);
   call.reduction.commutative = shape.commutative;
   call.root = shape.root;
   call.contributors = shape.contributors;
@@ -68,7 +68,7 @@ Task<double> Trial::seconds_of_calls(std::size_t count) {
     seconds = node_.now() - begin;
   }
   std::vector<double> slowest(count);
-  co_await allreduce(node_, group_, std::span<const double>(mine), std::span<double>(slowest), maximum);
+  co_await allreduce(node_, group_, mine, slowest, maximum);
   std::nth_element(slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(count / 2), slowest.end());
   co_return slowest[count / 2];
 }

@@ -70,6 +70,21 @@ TEST_P(AlikeCalls, HavePreconditionsOfTheirOwn) {
   });
 }
 
+TEST_P(AlikeCalls, HaveShardsOfTheirOwn) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> total(2);
+    for (int i = 0; i < 4; ++i) {
+      const std::vector<int> plain(2, i);
+      co_await allreduce(node, all, plain, total, sum);
+      EXPECT_EQ(total, std::vector<int>(2, 3 * i));
+      const std::vector<std::vector<int>> shards(2 + node.id(), plain);
+      co_await allreduce(node, all, shards, total, sum);
+      EXPECT_EQ(total, std::vector<int>(2, 9 * i));
+    }
+  });
+}
+
 // Sizes that were right once need not be looked at again; where the buffers lie must.
 TEST_P(AlikeCalls, AreRefusedForBuffersThatOverlap) {
   run(2, [](Node& node) -> Task<> {
@@ -95,7 +110,7 @@ TEST_P(AlikeCalls, KeepNoMoreEventsThanTheyNeed) {
     std::set<std::uint32_t> slots;
     for (int i = 0; i < 2000; ++i) {
       const std::span<int> some(data.data(), 1 + static_cast<std::size_t>(i) % data.size());
-      const Event event = allreduce(node, all, std::span<const int>(some), some, sum);
+      const Event event = allreduce(node, all, some, some, sum);
       slots.insert(event.slot());
       co_await event;
     }
@@ -137,7 +152,7 @@ TEST_P(AlikeCalls, OfLargeVectors) {
         const std::span<int> in = memory.first(size);
         const std::span<int> out = memory.last(size);
         for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<int>(i) + round + static_cast<int>(node.id());
-        co_await allreduce(node, all, std::span<const int>(in), out, sum);
+        co_await allreduce(node, all, in, out, sum);
         for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(out[i], 3 * (static_cast<int>(i) + round) + 3) << size;
         co_await broadcast(node, all, out, 1);
         for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(out[i], 3 * (static_cast<int>(i) + round) + 3) << size;
@@ -157,7 +172,7 @@ TEST_P(AlikeCalls, OfManyKindsAndManyAtOnce) {
         for (int each = 0; each < 3; ++each) {
           const std::vector<int> input(size, round + each);
           std::vector<int>& output = outputs.emplace_back(input);
-          events.push_back(allreduce(node, all, std::span<const int>(output), std::span<int>(output), sum));
+          events.push_back(allreduce(node, all, output, output, sum));
         }
       }
     }
@@ -202,7 +217,7 @@ TEST_P(AlikeCalls, OfSetsThatArePlannedTogether) {
       for (int call = 0; call < 6; ++call) inputs.emplace_back(3, round + 10 * call + static_cast<int>(node.id()));
       for (std::size_t set = 0; set < 6; set += 3) {
         const auto reduce_of = [&](const ReduceGroups& groups, std::size_t call) {
-          return reduce_call<int>(groups, 3, inputs[call], outputs[call], sum);
+          return reduce_call(groups, 3, inputs[call], outputs[call], sum);
         };
         for (const Event each :
              concurrent(node, {reduce_of(two, set), reduce_of(one, set + 1), reduce_of(two, set + 2)})) {
@@ -230,7 +245,7 @@ TEST_P(AlikeCalls, WaitWhileManyOtherKindsComeAndGo) {
     const Future<int> late = allreduce(node, all, 4, sum, CollectiveOptions().after(gate));
     for (std::size_t size = 2; size <= 40; ++size) {
       std::vector<int> data(size, 3);
-      co_await allreduce(node, all, std::span<const int>(data), std::span<int>(data), sum);
+      co_await allreduce(node, all, data, data, sum);
       EXPECT_EQ(data, std::vector<int>(size, 6));
     }
     node.trigger(gate);

@@ -66,7 +66,7 @@ Tale tell(std::size_t count, const std::function<void(Node& liar, const fabric::
     if (node.id() == 0) {
       std::vector<int> data(count, 7);
       try {
-        co_await allreduce(node, with_liar, std::span<const int>(data), std::span(data), sum);
+        co_await allreduce(node, with_liar, data, data, sum);
         tale.outcome_at_0 = "clean " + std::to_string(data.front()) + " " + std::to_string(data.back());
       } catch (const Error& error) {
         tale.outcome_at_0 = error.what();
@@ -258,7 +258,7 @@ TEST(CollectiveBadInput, APieceFromAStrangerIsNone) {
     if (node.id() != 0) co_return;
     std::vector<int> data(2000, 7);
     const auto whole = CollectiveOptions().algorithm("binomial_broadcast");
-    const Event done = broadcast(node, Group{1, 0}, std::span(data), 0, whole);
+    const Event done = broadcast(node, Group{1, 0}, data, 0, whole);
     node.charge(1e-3);
     EXPECT_TRUE(stranger_spoke);
     EXPECT_FALSE(node.has_triggered(done)) << "a stranger completed a broadcast";

@@ -18,7 +18,6 @@ using test::algorithms_for;
 using test::Compose;
 using test::contribution;
 using test::first_ranks;
-using test::input_of;
 using test::reduced;
 using test::serial;
 using test::values;
@@ -50,12 +49,12 @@ Task<> check_allreduce(Node& node, Group group, std::size_t count, Op op, std::u
   const std::vector<T> input = values<T>(count, salt, node.id());
   std::vector<T> output(count);
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
-  co_await allreduce(node, group, input_of(input), std::span(output), op, options);
+  co_await allreduce(node, group, input, output, op, options);
   const std::vector<T> expected = reduced<T>(group, count, salt, op);
   EXPECT_TRUE(output == expected) << "allreduce of " << count << " on " << group.size();
   EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
   std::vector<T> in_place = input;
-  co_await allreduce(node, group, input_of(in_place), std::span(in_place), op, options);
+  co_await allreduce(node, group, in_place, in_place, op, options);
   EXPECT_TRUE(in_place == expected) << "in place: allreduce of " << count << " on " << group.size();
 }
 
@@ -66,14 +65,14 @@ Task<> check_reduce(Node& node, Group group, std::size_t count, Op op, Rank root
   const bool is_root = group.rank_of(node.id()) == root;
   std::vector<T> output(is_root ? count : 0);
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
-  co_await reduce(node, group, input_of(input), std::span(output), op, root, options);
+  co_await reduce(node, group, input, output, op, root, options);
   const std::vector<T> expected = reduced<T>(group, count, salt, op);
   if (is_root) {
     EXPECT_TRUE(output == expected) << "reduce of " << count << " on " << group.size() << " to " << root;
   }
   EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written";
   std::vector<T> in_place = input;
-  co_await reduce(node, group, input_of(in_place), std::span(in_place), op, root, options);
+  co_await reduce(node, group, in_place, in_place, op, root, options);
   if (is_root) {
     EXPECT_TRUE(in_place == expected) << "in place: reduce of " << count << " to " << root;
   }
@@ -83,7 +82,7 @@ template <class T>
 Task<> check_broadcast(Node& node, Group group, std::size_t count, Rank root, std::uint64_t salt,
                        std::string_view algorithm = {}) {
   std::vector<T> data = values<T>(count, group.rank_of(node.id()) == root ? salt : salt + 1, node.id());
-  co_await broadcast(node, group, std::span(data), root, CollectiveOptions().algorithm(algorithm));
+  co_await broadcast(node, group, data, root, CollectiveOptions().algorithm(algorithm));
   EXPECT_TRUE(data == values<T>(count, salt, group.node(root)))
       << "broadcast of " << count << " on " << group.size() << " from " << root << " by " << algorithm;
 }
@@ -133,13 +132,11 @@ Task<> check_allgather(Node& node, Group group, std::size_t count, bool uneven, 
   const std::span<T> mine = blocks.mine_in(blocks.around);
   std::copy(input.begin(), input.end(), mine.begin());
   if (uneven) {
-    co_await allgather(node, group, input_of(input), std::span(blocks.apart),
-                       std::span<const std::size_t>(blocks.counts), options);
-    co_await allgather(node, group, std::span<const T>(mine), std::span(blocks.around),
-                       std::span<const std::size_t>(blocks.counts), options);
+    co_await allgather(node, group, input, blocks.apart, blocks.counts, options);
+    co_await allgather(node, group, mine, blocks.around, blocks.counts, options);
   } else {
-    co_await allgather(node, group, input_of(input), std::span(blocks.apart), options);
-    co_await allgather(node, group, std::span<const T>(mine), std::span(blocks.around), options);
+    co_await allgather(node, group, input, blocks.apart, options);
+    co_await allgather(node, group, mine, blocks.around, options);
   }
   const std::vector<T> expected = gathered<T>(group, blocks.counts, salt);
   EXPECT_TRUE(blocks.apart == expected) << "allgather of " << count << " on " << group.size() << " by " << algorithm;
@@ -156,11 +153,11 @@ Task<> check_gather(Node& node, Group group, std::size_t count, bool uneven, Ran
   std::copy(input.begin(), input.end(), mine.begin());
   if (uneven) {
     const std::span<const std::size_t> counts(blocks.counts);
-    co_await gather(node, group, input_of(input), std::span(blocks.apart), counts, root, options);
-    co_await gather(node, group, std::span<const T>(mine), std::span(blocks.around), counts, root, options);
+    co_await gather(node, group, input, blocks.apart, counts, root, options);
+    co_await gather(node, group, mine, blocks.around, counts, root, options);
   } else {
-    co_await gather(node, group, input_of(input), std::span(blocks.apart), root, options);
-    co_await gather(node, group, std::span<const T>(mine), std::span(blocks.around), root, options);
+    co_await gather(node, group, input, blocks.apart, root, options);
+    co_await gather(node, group, mine, blocks.around, root, options);
   }
   if (blocks.me != root) co_return;
   const std::vector<T> expected = gathered<T>(group, blocks.counts, salt);
@@ -182,10 +179,10 @@ Task<> check_scatter(Node& node, Group group, std::size_t count, bool uneven, Ra
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
   if (uneven) {
     const std::span<const std::size_t> counts(blocks.counts);
-    co_await scatter(node, group, input, std::span(output), counts, root, options);
+    co_await scatter(node, group, input, output, counts, root, options);
     co_await scatter(node, group, input_around, mine, counts, root, options);
   } else {
-    co_await scatter(node, group, input, std::span(output), root, options);
+    co_await scatter(node, group, input, output, root, options);
     co_await scatter(node, group, input_around, mine, root, options);
   }
   const std::vector<T> expected = values<T>(output.size(), salt, node.id());
@@ -205,10 +202,10 @@ Task<> check_reduce_scatter(Node& node, Group group, std::size_t count, bool une
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
   if (uneven) {
     const std::span<const std::size_t> counts(blocks.counts);
-    co_await reduce_scatter(node, group, input_of(input), std::span(output), counts, op, options);
+    co_await reduce_scatter(node, group, input, output, counts, op, options);
     co_await reduce_scatter(node, group, around, mine, counts, op, options);
   } else {
-    co_await reduce_scatter(node, group, input_of(input), std::span(output), op, options);
+    co_await reduce_scatter(node, group, input, output, op, options);
     co_await reduce_scatter(node, group, around, mine, op, options);
   }
   std::vector<T> whole = reduced<T>(group, blocks.all, salt, op);
@@ -236,9 +233,9 @@ Task<> check_all_to_all(Node& node, Group group, std::size_t count, bool uneven,
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
   if (uneven) {
     const std::span<const std::size_t> sizes(counts);
-    co_await all_to_all(node, group, input_of(input), sizes, std::span(output), sizes, options);
+    co_await all_to_all(node, group, input, sizes, output, sizes, options);
   } else {
-    co_await all_to_all(node, group, input_of(input), std::span(output), options);
+    co_await all_to_all(node, group, input, output, options);
   }
   EXPECT_TRUE(output == expected) << "all_to_all of " << count << " on " << group.size() << " by " << algorithm;
 }
@@ -254,20 +251,20 @@ Task<> check_scans(Node& node, Group group, std::size_t count, Op op, std::uint6
   if (!exclusive) {
     const std::vector<T> expected = reduced<T>(first_ranks(group, me + 1), count, salt, op);
     std::vector<T> output(count);
-    co_await scan(node, group, input_of(input), std::span(output), op, options);
+    co_await scan(node, group, input, output, op, options);
     EXPECT_TRUE(output == expected) << "scan of " << count << " on " << group.size() << " by " << algorithm;
     std::vector<T> in_place = input;
-    co_await scan(node, group, input_of(in_place), std::span(in_place), op, options);
+    co_await scan(node, group, in_place, in_place, op, options);
     EXPECT_TRUE(in_place == expected) << "in place: scan of " << count << " on " << group.size();
   }
   if (exclusive || algorithm.empty()) {
     const std::vector<T> before(count, input.empty() ? T() : input.front());
     const std::vector<T> expected = me == 0 ? before : reduced<T>(first_ranks(group, me), count, salt, op);
     std::vector<T> output = before;
-    co_await exscan(node, group, input_of(input), std::span(output), op, options);
+    co_await exscan(node, group, input, output, op, options);
     EXPECT_TRUE(output == expected) << "exscan of " << count << " on " << group.size() << " by " << algorithm;
     std::vector<T> in_place = input;
-    co_await exscan(node, group, input_of(in_place), std::span(in_place), op, options);
+    co_await exscan(node, group, in_place, in_place, op, options);
     EXPECT_TRUE(in_place == (me == 0 ? input : expected)) << "in place: exscan on " << group.size();
   }
 }
@@ -462,8 +459,7 @@ TEST_P(CollectiveTest, ManyOverOverlappingGroupsAreInFlightAtOnce) {
     for (const std::uint64_t key : order) {
       Pending& each = pending[key];
       if (!each.group.contains(node.id())) continue;
-      each.event =
-          allreduce(node, each.group, input_of(each.input), std::span(each.output), sum, CollectiveOptions().key(key));
+      each.event = allreduce(node, each.group, each.input, each.output, sum, CollectiveOptions().key(key));
     }
     for (std::uint64_t key = 0; key < operations; ++key) {
       Pending& each = pending[key];

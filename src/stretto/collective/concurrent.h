@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/collective/buffers.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/fused_reduce.h"
 #include "stretto/collective/make_call.h"
@@ -16,8 +17,8 @@
 ///
 ///     const ReduceGroups r1(Group{0, 1, 2, 3}, Group{0, 2});
 ///     const ReduceGroups r2(Group{1, 2}, Group{3});
-///     const std::vector<Event> done = concurrent(node, {reduce_call<double>(r1, n, send1, receive, sum),
-///                                                       reduce_call<double>(r2, n, send2, receive, product)});
+///     const std::vector<Event> done = concurrent(node, {reduce_call(r1, n, send1, receive, sum),
+///                                                       reduce_call(r2, n, send2, receive, product)});
 namespace stretto {
 
 /// A general reduce that has not begun, as one node sees it. Made by reduce_call.
@@ -29,13 +30,13 @@ struct ReduceCall {
 /// The inputs of all participants, `count` elements each, combined, to all receivers. A node passes input if it
 /// participates and output if it receives; what it passes beyond that is not used. The count is said also by nodes that
 /// are in neither group, since the plan of the other reduces depends on it.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, std::span<const T> input, std::span<T> output,
-                       const Op& op) {
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
+          ReductionOperator<ElementOf<Input>> Op>
+ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, Input&& input, Output&& output, const Op& op) {
+  using T = ElementOf<Input>;
   ReduceCall result{
       groups,
-      {detail::make_call<T>(schedule::Operation::general_reduce, input, output, op), count * sizeof(T), alignof(T)}};
+      {detail::make_call(schedule::Operation::general_reduce, input, output, op), count * sizeof(T), alignof(T)}};
   result.part.call.contributors = groups.participants();
   result.part.call.inner_receivers = groups.inner_receivers();
   return result;

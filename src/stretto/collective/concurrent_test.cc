@@ -21,7 +21,6 @@ namespace {
 
 using test::Affine;
 using test::Compose;
-using test::input_of;
 using test::outcome;
 using test::reduced;
 using test::refusal;
@@ -49,14 +48,12 @@ class Trial {
 
   ReduceCall call() {
     switch (op_) {
-      case Operator::sum: return reduce_call(groups_, count_, input_of(numbers_in_), std::span(numbers_out_), sum);
-      case Operator::maximum:
-        return reduce_call(groups_, count_, input_of(numbers_in_), std::span(numbers_out_), maximum);
-      case Operator::of_user:
-        return reduce_call(groups_, count_, input_of(numbers_in_), std::span(numbers_out_), Twice());
+      case Operator::sum: return reduce_call(groups_, count_, numbers_in_, numbers_out_, sum);
+      case Operator::maximum: return reduce_call(groups_, count_, numbers_in_, numbers_out_, maximum);
+      case Operator::of_user: return reduce_call(groups_, count_, numbers_in_, numbers_out_, Twice());
       case Operator::compose: break;
     }
-    return reduce_call(groups_, count_, input_of(affine_in_), std::span(affine_out_), Compose());
+    return reduce_call(groups_, count_, affine_in_, affine_out_, Compose());
   }
 
   bool is_right() const {
@@ -128,11 +125,10 @@ TEST_P(ConcurrentTest, GivesThePapersExample) {
           std::vector<double> sent2(count, 2.0 + node.id());
           std::vector<double> received1(count);
           std::vector<double> received2(count);
-          const std::vector<Event> done =
-              concurrent(node,
-                         {reduce_call(figure.r1, count, input_of(sent1), std::span(received1), sum),
-                          reduce_call(*r2, count, input_of(sent2), std::span(received2), product)},
-                         CollectiveOptions(), together);
+          const std::vector<Event> done = concurrent(node,
+                                                     {reduce_call(figure.r1, count, sent1, received1, sum),
+                                                      reduce_call(*r2, count, sent2, received2, product)},
+                                                     CollectiveOptions(), together);
           EXPECT_EQ(done[0].exists(), node.id() < 4);
           EXPECT_EQ(done[1].exists(), node.id() > 0 && node.id() < 4);
           for (const Event each : done) co_await each;
@@ -173,7 +169,7 @@ TEST_P(ConcurrentTest, RandomListsSeeds) {
       const ReduceGroups& one = known.front();
       if (!one.members().contains(node.id())) continue;
       std::vector<std::uint64_t> data = values<std::uint64_t>(5, seed, node.id());
-      co_await reduce(node, one, input_of(data), std::span(data), sum, CollectiveOptions().key(seed));
+      co_await reduce(node, one, data, data, sum, CollectiveOptions().key(seed));
       if (!one.receives(node.id())) continue;
       EXPECT_TRUE(data == reduced<std::uint64_t>(participants_of(one), 5, seed, sum)) << "after the lists of " << seed;
     }
@@ -224,10 +220,9 @@ TEST_P(ConcurrentTest, APoisonedPreconditionPoisonsWhatTravelsTogether) {
     const UserEvent never = node.create_user_event();
     if (node.id() == 1) never.poison(Error(ErrorCode::bad_input, "said the test"));
     if (node.id() != 1) never.trigger();
-    const std::vector<Event> done = concurrent(node,
-                                               {reduce_call(groups, 3, input_of(first), std::span(first), sum),
-                                                reduce_call(groups, 3, input_of(second), std::span(second), sum)},
-                                               CollectiveOptions().after(never));
+    const std::vector<Event> done =
+        concurrent(node, {reduce_call(groups, 3, first, first, sum), reduce_call(groups, 3, second, second, sum)},
+                   CollectiveOptions().after(never));
     for (const Event each : done) {
       const std::string said = co_await outcome(each);
       EXPECT_EQ(said, "bad_input: said the test");
@@ -242,25 +237,25 @@ TEST_P(ConcurrentTest, MisuseIsRefusedByNameAndStartsNothing) {
     std::vector<double> out(3);
     std::vector<Affine> affine(3);
     const ReduceGroups all(Group::all(node), Group::all(node));
-    const ReduceCall good = reduce_call(all, 3, input_of(three), std::span(out), sum);
+    const ReduceCall good = reduce_call(all, 3, three, out, sum);
     const auto refused = [&](const ReduceCall& bad, const CollectiveOptions& options = CollectiveOptions()) {
       return refusal([&] { concurrent(node, {good, bad}, options); });
     };
-    EXPECT_EQ(refused(reduce_call(all, 4, input_of(three), std::span(out), sum)),
+    EXPECT_EQ(refused(reduce_call(all, 4, three, out, sum)),
               "concurrent: reduce 1: input has 3 elements where 4 are needed");
-    EXPECT_EQ(refused(reduce_call(all, 3, input_of(three), std::span(out).first(2), sum)),
+    EXPECT_EQ(refused(reduce_call(all, 3, three, std::span(out).first(2), sum)),
               "concurrent: reduce 1: output has 2 elements where 3 are needed");
-    EXPECT_EQ(refused(reduce_call(all, 2, input_of(three).first(2), std::span(three).subspan(1), sum)),
+    EXPECT_EQ(refused(reduce_call(all, 2, std::span(three).first(2), std::span(three).subspan(1), sum)),
               "general_reduce: input and output overlap; pass buffers that are apart, or in place");
     const ReduceGroups too_many(Group{0, 1, 2, 3, 4}, Group{0, 1, 2, 3});
-    EXPECT_EQ(refused(reduce_call(too_many, 3, input_of(three), std::span(out), sum)),
+    EXPECT_EQ(refused(reduce_call(too_many, 3, three, out, sum)),
               "node 4 of the group does not exist; the job has 4 nodes");
     const ReduceGroups out_of_order(Group::all(node), Group{1, 2});
-    EXPECT_NE(refused(reduce_call(out_of_order, 3, input_of(affine), std::span(affine), Compose())), "accepted");
+    EXPECT_NE(refused(reduce_call(out_of_order, 3, affine, affine, Compose())), "accepted");
     const CollectiveOptions by_another = CollectiveOptions().algorithm("binomial_reduce");
     EXPECT_NE(refused(good, by_another), "accepted");
     const CollectiveOptions in_order = CollectiveOptions().algorithm("aspen_general_reduce");
-    EXPECT_NE(refused(reduce_call(all, 3, input_of(affine), std::span(affine), Compose()), in_order), "accepted");
+    EXPECT_NE(refused(reduce_call(all, 3, affine, affine, Compose()), in_order), "accepted");
 
     EXPECT_TRUE(concurrent(node, {}).empty());
     // What was refused took no number: the next one matches.
@@ -282,12 +277,12 @@ TEST_P(ConcurrentTest, ListsThatDisagreeAreAMismatch) {
         std::vector<double> data(count, 1.0);
         std::vector<double> result(count);
         std::vector<ReduceCall> calls;
-        calls.push_back(reduce_call(figure.r1, count, input_of(data), std::span(result), sum));
+        calls.push_back(reduce_call(figure.r1, count, data, result, sum));
         const std::size_t foreign = is_odd && how == How::count_of_a_foreign_reduce ? count + 1 : count;
         const bool reversed = is_odd && how == How::order_of_participants;
         const ReduceGroups& r2 = reversed ? figure.r2_reversed : figure.r2;
-        calls.push_back(reduce_call(r2, foreign, input_of(data), std::span(data), product));
-        if (is_odd && how == How::one_more) calls.push_back(reduce_call(r2, 1, input_of(data), std::span(data), sum));
+        calls.push_back(reduce_call(r2, foreign, data, data, product));
+        if (is_odd && how == How::one_more) calls.push_back(reduce_call(r2, 1, data, data, sum));
         const Together together = is_odd && how == How::balance ? Together::as_given : Together::balanced;
         const std::vector<Event> done = concurrent(node, calls, CollectiveOptions(), together);
         const std::string said = co_await outcome(done[0]);
@@ -312,14 +307,14 @@ TEST_P(ConcurrentTest, WhoFusesAloneIsToldSo) {
       std::vector<int> data(3, 1);
       std::vector<std::vector<int>> results(3, data);
       std::vector<ReduceCall> calls;
-      for (auto& each : results) calls.push_back(reduce_call(groups, 3, input_of(data), std::span(each), sum));
+      for (auto& each : results) calls.push_back(reduce_call(groups, 3, data, each, sum));
       const Together others = odd == Together::fused ? Together::as_given : Together::fused;
       const std::vector<Event> done = concurrent(node, calls, CollectiveOptions(), node.id() == 1 ? odd : others);
       for (const Event each : done) {
         const std::string said = co_await outcome(each);
         EXPECT_EQ(said.rfind("mismatch: ", 0), 0U) << "at " << node.id() << ": " << said;
       }
-      co_await reduce(node, groups, input_of(data), std::span(results[0]), sum);
+      co_await reduce(node, groups, data, results[0], sum);
       EXPECT_EQ(results[0], std::vector<int>(3, 4));
     });
   }
@@ -332,7 +327,7 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
   const Figure5 figure;
   std::vector<double> data(1);
   const auto call = [&](const ReduceGroups& groups, std::size_t count) {
-    return reduce_call(groups, count, input_of(data), std::span(data), sum);
+    return reduce_call(groups, count, data, data, sum);
   };
   const std::vector<ReduceCall> calls = {call(figure.r1, 1), call(figure.r2_reversed, 1), call(figure.r1, 2),
                                          call(figure.r1, 4096)};
@@ -371,7 +366,7 @@ TEST(ConcurrentPlan, MovesLongVectorsWholeWhereThatIsLessForTheBusiest) {
   const Figure5 figure;
   std::vector<double> data(1);
   const auto call = [&](const ReduceGroups& groups, std::size_t count) {
-    return reduce_call(groups, count, input_of(data), std::span(data), sum);
+    return reduce_call(groups, count, data, data, sum);
   };
   const schedule::Algorithm* const aspen = &schedule::find_algorithm("aspen_general_reduce");
   const std::vector<ReduceCall> both = {call(figure.r1, 100'000), call(figure.r2_reversed, 100'000)};

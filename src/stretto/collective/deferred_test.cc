@@ -61,8 +61,7 @@ TEST_P(DeferredTest, BuffersAreNotTouchedBeforeThePrecondition) {
     for (const std::size_t count : {3U, 5000U}) {
       const UserEvent filled = node.create_user_event();
       std::vector<std::uint64_t> data(count, 999);
-      const Event done = allreduce(node, all, std::span<const std::uint64_t>(data), std::span(data), sum,
-                                   CollectiveOptions().after(filled));
+      const Event done = allreduce(node, all, data, data, sum, CollectiveOptions().after(filled));
       if (node.id() == 2) {
         // The others have all they need but this node's part.
         co_await barrier(node, all, CollectiveOptions().key(5));
@@ -90,8 +89,7 @@ TEST_P(DeferredTest, ACollectiveMayWaitForAnother) {
     std::vector<std::uint64_t> data(10, 1);
     Event last;
     for (int i = 0; i < 20; ++i) {
-      last = allreduce(node, all, std::span<const std::uint64_t>(data), std::span(data), sum,
-                       CollectiveOptions().after(last));
+      last = allreduce(node, all, data, data, sum, CollectiveOptions().after(last));
     }
     co_await last;
     EXPECT_EQ(data.front(), std::uint64_t{1} << 40U);  // 4 to the 20th
@@ -104,11 +102,11 @@ TEST_P(DeferredTest, APoisonedPreconditionPoisonsEveryMember) {
     const auto start = [&node, &all](int which, std::vector<int>& data, std::vector<int>& out, Event after) {
       const CollectiveOptions options = CollectiveOptions().after(after).key(3);
       switch (which) {
-        case 0: return allreduce(node, all, std::span<const int>(data), std::span(data), sum, options);
-        case 1: return allgather(node, all, std::span<const int>(data), std::span(out), options);
+        case 0: return allreduce(node, all, data, data, sum, options);
+        case 1: return allgather(node, all, data, out, options);
         case 2: return barrier(node, all, options);
-        case 3: return broadcast(node, all, std::span(data), 2, options);
-        default: return reduce(node, all, std::span<const int>(data), std::span(data), sum, 4, options);
+        case 3: return broadcast(node, all, data, 2, options);
+        default: return reduce(node, all, data, data, sum, 4, options);
       }
     };
     for (const std::size_t count : {1U, 3000U}) {
@@ -142,23 +140,21 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
     std::vector<int> three(3);
     std::vector<int> four(4);
     const std::span<const int> in = three;
-    EXPECT_EQ(refusal([&] { allreduce(node, all, in, std::span(four), sum); }),
+    EXPECT_EQ(refusal([&] { allreduce(node, all, in, four, sum); }),
               "allreduce: output has 4 elements where 3 are needed");
-    EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(four)); }),
-              "allgather: output has 4 elements where 9 are needed");
-    EXPECT_EQ(refusal([&] { reduce(node, all, in, std::span(four), sum, node.id()); }),
+    EXPECT_EQ(refusal([&] { allgather(node, all, in, four); }), "allgather: output has 4 elements where 9 are needed");
+    EXPECT_EQ(refusal([&] { reduce(node, all, in, four, sum, node.id()); }),
               "reduce: output has 4 elements where 3 are needed");
-    EXPECT_EQ(refusal([&] { broadcast(node, all, std::span(three), 3); }), "root 3 is no rank of a group of 3");
-    EXPECT_EQ(refusal([&] { reduce(node, all, in, std::span(three), sum, 7); }), "root 7 is no rank of a group of 3");
+    EXPECT_EQ(refusal([&] { broadcast(node, all, three, 3); }), "root 3 is no rank of a group of 3");
+    EXPECT_EQ(refusal([&] { reduce(node, all, in, three, sum, 7); }), "root 7 is no rank of a group of 3");
     EXPECT_EQ(refusal([&] { barrier(node, Group{(node.id() + 1) % 3, (node.id() + 2) % 3}); }),
               "node " + std::to_string(node.id()) + " calls a collective of a group that it is not in");
     EXPECT_EQ(refusal([&] { barrier(node, Group{node.id(), 3}); }),
               "node 3 of the group does not exist; the job has 3 nodes");
     const std::vector<std::span<const int>> shards{three, four};
-    EXPECT_EQ(
-        refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(shards), std::span(three), sum); }),
-        "allreduce: shard has 4 elements where 3 are needed");
-    EXPECT_EQ(refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(), std::span(three), sum); }),
+    EXPECT_EQ(refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(shards), three, sum); }),
+              "allreduce: shard has 4 elements where 3 are needed");
+    EXPECT_EQ(refusal([&] { allreduce(node, all, std::span<const std::span<const int>>(), three, sum); }),
               "allreduce: a node contributes at least one shard");
     EXPECT_NE(refusal([&] { barrier(node, all, CollectiveOptions().algorithm("no_such")); }).find("no_such"),
               std::string::npos);
@@ -180,31 +176,28 @@ TEST_P(DeferredTest, BlocksThatDoNotFitAreRefusedByName) {
     const std::vector<std::size_t> lists{2, 2, 2};
     const std::span<const std::size_t> twos(lists);
     const std::string wrong_length = ": counts has 2 entries where the group has 3 ranks";
-    EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(nine), two); }), "allgather" + wrong_length);
-    EXPECT_EQ(refusal([&] { gather(node, all, in, std::span(nine), two); }), "gather" + wrong_length);
-    EXPECT_EQ(refusal([&] { scatter(node, all, in, std::span(nine), two); }), "scatter" + wrong_length);
-    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, std::span(nine), two, sum); }),
-              "reduce_scatter" + wrong_length);
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, two, std::span(nine), twos); }), "all_to_all" + wrong_length);
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, std::span(nine), two); }), "all_to_all" + wrong_length);
-    EXPECT_EQ(refusal([&] { allgather(node, all, in, std::span(nine), twos); }),
+    EXPECT_EQ(refusal([&] { allgather(node, all, in, nine, two); }), "allgather" + wrong_length);
+    EXPECT_EQ(refusal([&] { gather(node, all, in, nine, two); }), "gather" + wrong_length);
+    EXPECT_EQ(refusal([&] { scatter(node, all, in, nine, two); }), "scatter" + wrong_length);
+    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, nine, two, sum); }), "reduce_scatter" + wrong_length);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, two, nine, twos); }), "all_to_all" + wrong_length);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, nine, two); }), "all_to_all" + wrong_length);
+    EXPECT_EQ(refusal([&] { allgather(node, all, in, nine, twos); }),
               "allgather: input has 4 elements where 2 are needed");
-    EXPECT_EQ(refusal([&] { allgather(node, all, in.first(2), std::span(nine), twos); }),
+    EXPECT_EQ(refusal([&] { allgather(node, all, in.first(2), nine, twos); }),
               "allgather: output has 9 elements where 6 are needed");
-    EXPECT_EQ(refusal([&] { gather(node, all, in, std::span(nine), node.id()); }),
+    EXPECT_EQ(refusal([&] { gather(node, all, in, nine, node.id()); }),
               "gather: output has 9 elements where 12 are needed");
-    EXPECT_EQ(refusal([&] { scatter(node, all, in, std::span(nine), node.id()); }),
+    EXPECT_EQ(refusal([&] { scatter(node, all, in, nine, node.id()); }),
               "scatter: input has 4 elements where 27 are needed");
-    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, std::span(nine), sum); }),
+    EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, nine, sum); }),
               "reduce_scatter: input has 4 elements where 27 are needed");
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, std::span(four)); }),
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, four); }),
               "all_to_all: input has 4 elements, which 3 ranks cannot share equally");
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, std::span(nine), twos); }),
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, nine, twos); }),
               "all_to_all: input has 4 elements where 6 are needed");
-    EXPECT_EQ(refusal([&] { scan(node, all, in, std::span(nine), sum); }),
-              "scan: output has 9 elements where 4 are needed");
-    EXPECT_EQ(refusal([&] { exscan(node, all, in, std::span(nine), sum); }),
-              "exscan: output has 9 elements where 4 are needed");
+    EXPECT_EQ(refusal([&] { scan(node, all, in, nine, sum); }), "scan: output has 9 elements where 4 are needed");
+    EXPECT_EQ(refusal([&] { exscan(node, all, in, nine, sum); }), "exscan: output has 9 elements where 4 are needed");
     const std::vector<std::size_t> zeros{0, 0, 0};
     const std::span<const std::size_t> none(zeros);
     const CollectiveOptions equal_only = CollectiveOptions().algorithm("bruck_all_to_all");
@@ -253,8 +246,7 @@ TEST_P(DeferredTest, AFullSegmentPoisonsEveryMemberByName) {
     std::vector<std::uint8_t> data(std::size_t{1} << 20U, 1);
     // One that needs scratch, also where memory is shared.
     const CollectiveOptions with_scratch = CollectiveOptions().algorithm("recursive_doubling");
-    const std::string said =
-        co_await outcome(allreduce(node, all, std::span<const std::uint8_t>(data), std::span(data), sum, with_scratch));
+    const std::string said = co_await outcome(allreduce(node, all, data, data, sum, with_scratch));
     EXPECT_EQ(said.rfind("out_of_resources: the segment", 0), 0U) << said;
     if (node.id() == 1) segment.release(most);
   });

@@ -13,7 +13,6 @@ namespace {
 
 using test::Affine;
 using test::Compose;
-using test::input_of;
 using test::outcome;
 using test::reduced;
 using test::values;
@@ -34,9 +33,9 @@ Task<> check_reduce(Node& node, ReduceGroups groups, std::size_t count, Op op, s
   const std::vector<T> input = gives ? values<T>(count, salt, node.id()) : std::vector<T>();
   std::vector<T> output(gets ? count : 0);
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
-  co_await reduce(node, groups, input_of(input), std::span(output), op, options);
+  co_await reduce(node, groups, input, output, op, options);
   std::vector<T> data = gives ? input : std::vector<T>(count);
-  co_await reduce(node, groups, input_of(data), std::span(data), op, options);
+  co_await reduce(node, groups, data, data, op, options);
   if (gives) {
     EXPECT_TRUE(input == values<T>(count, salt, node.id())) << "the input was written by " << algorithm;
     EXPECT_TRUE(gets || data == input) << "who receives nothing was written to by " << algorithm;
@@ -141,19 +140,19 @@ TEST_P(GeneralReduceTest, MisuseIsRefusedByName) {
       return "accepted";
     };
     const ReduceGroups all(Group::all(node), Group::all(node));
-    EXPECT_EQ(refusal([&] { reduce(node, all, input_of(three), std::span(four), sum); }),
+    EXPECT_EQ(refusal([&] { reduce(node, all, three, four, sum); }),
               "reduce: output has 4 elements where 3 are needed");
     const ReduceGroups out_of_order(Group{0, 1, 2, 3}, Group{1, 2});
     EXPECT_EQ(refusal([&] {
-                reduce(node, out_of_order, input_of(affine), std::span(affine), Compose());
+                reduce(node, out_of_order, affine, affine, Compose());
               }).rfind("reduce: an operator that does not commute needs participants that receive to come before", 0),
               0U);
     const NodeId next = (node.id() + 1) % 4;
     const ReduceGroups others(Group{next}, Group{next, (node.id() + 2) % 4});
-    EXPECT_EQ(refusal([&] { reduce(node, others, input_of(three), std::span(three), sum); }),
+    EXPECT_EQ(refusal([&] { reduce(node, others, three, three, sum); }),
               "node " + std::to_string(node.id()) + " calls a collective of a group that it is not in");
     const CollectiveOptions by_another = CollectiveOptions().algorithm("binomial_reduce");
-    EXPECT_NE(refusal([&] { reduce(node, all, input_of(three), std::span(three), sum, by_another); }), "accepted");
+    EXPECT_NE(refusal([&] { reduce(node, all, three, three, sum, by_another); }), "accepted");
     // What was refused took no number: the next collectives match.
     co_await check_reduce<std::uint64_t>(node, all, 5, sum, 1, {});
   });
@@ -166,7 +165,7 @@ TEST_P(GeneralReduceTest, SizesThatDisagreeAreAMismatch) {
     for (const auto& [usual, odd] : {std::pair(3U, 4U), std::pair(3U, 9000U), std::pair(9000U, 9001U)}) {
       for (NodeId who = 0; who < 4; ++who) {
         std::vector<std::uint64_t> data(node.id() == who ? odd : usual);
-        const std::string said = co_await outcome(reduce(node, groups, input_of(data), std::span(data), sum));
+        const std::string said = co_await outcome(reduce(node, groups, data, data, sum));
         EXPECT_TRUE(said.empty() || said.rfind("mismatch: ", 0) == 0) << node.id() << ": " << said;
         // Others may be through before they could know: what they get does not depend on the odd one.
         const bool must_know = groups.receives(node.id()) && (groups.participates(who) || node.id() == who);

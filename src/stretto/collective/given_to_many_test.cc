@@ -149,7 +149,7 @@ TEST(Staging, IsKeptForTheLastReader) {
       const auto root = static_cast<Rank>(call % 2);
       if (all.node(root) == node.id()) std::fill(data[call].begin(), data[call].end(), call + 1);
       const CollectiveOptions options = CollectiveOptions().algorithm("linear_broadcast").key(call % 4);
-      done.push_back(broadcast(node, all, std::span(data[call]), root, options));
+      done.push_back(broadcast(node, all, data[call], root, options));
     }
     for (std::uint64_t call = 0; call < data.size(); ++call) {
       co_await done[call];

@@ -71,23 +71,23 @@ Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
   for (const std::string_view name : choices(Operation::gather, hosts)) {
     const CollectiveOptions options = CollectiveOptions().algorithm(name);
     Words gathered(is_root ? all.size() : 0);
-    co_await gather(node, group, test::input_of(mine), std::span(gathered), counts, root, options);
+    co_await gather(node, group, mine, gathered, counts, root, options);
     EXPECT_TRUE(!is_root || gathered == all) << name;
     Words around(all.size());
     std::copy(mine.begin(), mine.end(), block_of(around, counts, me).begin());
     const std::span<const std::uint64_t> inside = block_of(around, counts, me);
-    co_await gather(node, group, inside, is_root ? std::span(around) : std::span<std::uint64_t>(), counts, root,
-                    options);
+    co_await gather(node, group, inside, is_root ? around : std::span<std::uint64_t>(), counts, root, options);
     EXPECT_TRUE(!is_root || around == all) << name << " in place";
   }
   for (const std::string_view name : choices(Operation::scatter, hosts)) {
     const CollectiveOptions options = CollectiveOptions().algorithm(name);
     const Words given = is_root ? all : Words();
     Words got(mine.size());
-    co_await scatter(node, group, test::input_of(given), std::span(got), counts, root, options);
+    co_await scatter(node, group, given, got, counts, root, options);
     EXPECT_EQ(got, mine) << name;
     Words around = is_root ? all : Words(all.size());
-    const std::span<const std::uint64_t> input = is_root ? test::input_of(around) : std::span<const std::uint64_t>();
+    const std::span<const std::uint64_t> input =
+        is_root ? std::span<const std::uint64_t>(around) : std::span<const std::uint64_t>();
     co_await scatter(node, group, input, block_of(around, counts, me), counts, root, options);
     EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), mine)) << name << " in place";
   }
@@ -97,10 +97,10 @@ Task<> use_blocks(Node& node, const Group& group, std::size_t count) {
   for (const std::string_view name : choices(Operation::reduce_scatter, hosts)) {
     const CollectiveOptions options = CollectiveOptions().algorithm(name);
     Words got(mine.size());
-    co_await reduce_scatter(node, group, test::input_of(terms), std::span(got), counts, sum, options);
+    co_await reduce_scatter(node, group, terms, got, counts, sum, options);
     EXPECT_TRUE(std::ranges::equal(got, my_sums)) << name;
     Words around = terms;
-    co_await reduce_scatter(node, group, test::input_of(around), block_of(around, counts, me), counts, sum, options);
+    co_await reduce_scatter(node, group, around, block_of(around, counts, me), counts, sum, options);
     EXPECT_TRUE(std::ranges::equal(block_of(around, counts, me), my_sums)) << name << " in place";
   }
 }
@@ -117,19 +117,19 @@ Task<> use_scans(Node& node, const Group& group, std::size_t count) {
   for (const std::string_view name : choices(Operation::scan, hosts)) {
     const CollectiveOptions options = CollectiveOptions().algorithm(name);
     Terms got(count);
-    co_await scan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    co_await scan(node, group, mine, got, test::Compose(), options);
     EXPECT_EQ(got, up_to(me + 1)) << name;
     got = mine;
-    co_await scan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    co_await scan(node, group, got, got, test::Compose(), options);
     EXPECT_EQ(got, up_to(me + 1)) << name << " in place";
   }
   for (const std::string_view name : choices(Operation::exscan, hosts)) {
     const CollectiveOptions options = CollectiveOptions().algorithm(name);
     Terms got(count);
-    co_await exscan(node, group, test::input_of(mine), std::span(got), test::Compose(), options);
+    co_await exscan(node, group, mine, got, test::Compose(), options);
     EXPECT_TRUE(me == 0 || got == up_to(me)) << name;
     got = mine;
-    co_await exscan(node, group, test::input_of(got), std::span(got), test::Compose(), options);
+    co_await exscan(node, group, got, got, test::Compose(), options);
     EXPECT_TRUE(me == 0 || got == up_to(me)) << name << " in place";
   }
 }
@@ -150,7 +150,7 @@ Task<> use_all_to_all(Node& node, const Group& group, std::size_t count) {
   }
   for (const std::string_view name : choices(Operation::all_to_all, CollectiveService::of(node).hosts_of(group))) {
     Words got(given.size());
-    co_await all_to_all(node, group, test::input_of(given), std::span(got), CollectiveOptions().algorithm(name));
+    co_await all_to_all(node, group, given, got, CollectiveOptions().algorithm(name));
     EXPECT_TRUE(got == expected) << name << ", " << count;
   }
 }
@@ -166,25 +166,25 @@ Task<> use_all(Node& node, const Group& group, std::size_t count) {
   };
   for (const std::string_view name : with_choice(by_hosts(Operation::allreduce))) {
     std::vector<std::uint64_t> sums(count);
-    co_await allreduce(node, group, test::input_of(mine), std::span(sums), sum, CollectiveOptions().algorithm(name));
+    co_await allreduce(node, group, mine, sums, sum, CollectiveOptions().algorithm(name));
     EXPECT_EQ(sums, expected) << name;
     sums = mine;
-    co_await allreduce(node, group, test::input_of(sums), std::span(sums), sum, CollectiveOptions().algorithm(name));
+    co_await allreduce(node, group, sums, sums, sum, CollectiveOptions().algorithm(name));
     EXPECT_EQ(sums, expected) << name << " in place";
   }
   for (const std::string_view name : with_choice(by_hosts(Operation::reduce))) {
     std::vector<std::uint64_t> sums(count);
-    co_await reduce(node, group, test::input_of(mine), std::span(sums), sum, root, CollectiveOptions().algorithm(name));
+    co_await reduce(node, group, mine, sums, sum, root, CollectiveOptions().algorithm(name));
     EXPECT_TRUE(group.rank_of(node.id()) != root || sums == expected) << name;
   }
   for (const std::string_view name : with_choice(by_hosts(Operation::broadcast))) {
     std::vector<std::uint64_t> data = mine;
-    co_await broadcast(node, group, std::span(data), root, CollectiveOptions().algorithm(name));
+    co_await broadcast(node, group, data, root, CollectiveOptions().algorithm(name));
     EXPECT_EQ(data, test::values<std::uint64_t>(count, 5, group.node(root))) << name;
   }
   for (const std::string_view name : with_choice(by_hosts(Operation::allgather))) {
     std::vector<std::uint64_t> all(count * group.size());
-    co_await allgather(node, group, test::input_of(mine), std::span(all), CollectiveOptions().algorithm(name));
+    co_await allgather(node, group, mine, all, CollectiveOptions().algorithm(name));
     for (Rank rank = 0; rank < group.size(); ++rank) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
       EXPECT_EQ(std::vector(begin, begin + static_cast<std::ptrdiff_t>(count)),
@@ -225,16 +225,14 @@ TEST(Hierarchical, OperatorsThatDoNotCommuteKeepTheirOrder) {
     for (const std::string_view name :
          {"leaders_allreduce", "leader_trees_allreduce", "sliced_direct_allreduce", "sliced_doubling_allreduce", ""}) {
       std::vector<test::Affine> composed(mine.size());
-      co_await allreduce(node, all, test::input_of(mine), std::span(composed), test::Compose(),
-                         CollectiveOptions().algorithm(name));
+      co_await allreduce(node, all, mine, composed, test::Compose(), CollectiveOptions().algorithm(name));
       EXPECT_EQ(composed, test::reduced<test::Affine>(all, mine.size(), 9, test::Compose())) << name;
     }
     const std::vector<test::Affine> terms = test::values<test::Affine>(13 * 7, 9, node.id());
     const std::vector<test::Affine> whole = test::reduced<test::Affine>(all, terms.size(), 9, test::Compose());
     for (const std::string_view name : {"leaders_reduce_scatter", "sliced_direct_reduce_scatter", ""}) {
       std::vector<test::Affine> composed(7);
-      co_await reduce_scatter(node, all, test::input_of(terms), std::span(composed), test::Compose(),
-                              CollectiveOptions().algorithm(name));
+      co_await reduce_scatter(node, all, terms, composed, test::Compose(), CollectiveOptions().algorithm(name));
       EXPECT_TRUE(std::equal(composed.begin(), composed.end(), whole.begin() + 7 * node.id())) << name;
     }
   });
@@ -266,8 +264,7 @@ double seconds_of_allreduce(std::size_t bytes, std::string_view name, std::uint3
   runtime.run([&](Node& node) -> Task<> {
     const std::vector<std::uint64_t> mine(bytes / sizeof(std::uint64_t), node.id());
     std::vector<std::uint64_t> sums(mine.size());
-    co_await allreduce(node, Group::all(node), test::input_of(mine), std::span(sums), sum,
-                       CollectiveOptions().algorithm(name, segments));
+    co_await allreduce(node, Group::all(node), mine, sums, sum, CollectiveOptions().algorithm(name, segments));
     EXPECT_EQ(sums, std::vector<std::uint64_t>(mine.size(), 120));
   });
   return fabric::to_seconds(fabric.timeline().now());

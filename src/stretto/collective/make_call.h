@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/collective/buffers.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/reduction.h"
 
@@ -27,21 +28,21 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
 std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
                                         std::size_t ranks, std::size_t element_bytes);
 
-template <Element T>
-CollectiveCall make_call(schedule::Operation operation, std::span<const T> input, std::span<T> output) {
+template <class Input, OutputBufferLike<Input> Output>
+CollectiveCall make_call(schedule::Operation operation, Input&& input, Output&& output) {
   CollectiveCall call;
   call.operation = operation;
-  call.input = std::as_bytes(input);
-  call.output = std::as_writable_bytes(output);
-  call.element_bytes = sizeof(T);
-  call.type_digest = type_digest<T>();
+  call.input = std::as_bytes(std::span(input));
+  call.output = std::as_writable_bytes(std::span(output));
+  call.element_bytes = sizeof(ElementOf<Input>);
+  call.type_digest = type_digest<ElementOf<Input>>();
   return call;
 }
 
-template <Element T, class Op>
-CollectiveCall make_call(schedule::Operation operation, std::span<const T> input, std::span<T> output, const Op& op) {
-  CollectiveCall call = make_call<T>(operation, input, output);
-  call.reduction = make_reduction<T>(op);
+template <class Input, OutputBufferLike<Input> Output, class Op>
+CollectiveCall make_call(schedule::Operation operation, Input&& input, Output&& output, const Op& op) {
+  CollectiveCall call = make_call(operation, input, output);
+  call.reduction = make_reduction<ElementOf<Input>>(op);
   return call;
 }
 

@@ -25,13 +25,11 @@ const Disagreement disagreements[] = {
        return allreduce(node, all, std::span<const int>(data).first(2), std::span(data).first(2), sum);
      }},
     {"a_large_count",
-     [](Node& node, const Group& all, std::vector<int>& data) {
-       return allreduce(node, all, std::span<const int>(data), std::span(data), sum);
-     }},
+     [](Node& node, const Group& all, std::vector<int>& data) { return allreduce(node, all, data, data, sum); }},
     {"type",
      [](Node& node, const Group& all, std::vector<int>& data) {
        const std::span<unsigned> as_unsigned(reinterpret_cast<unsigned*>(data.data()), 3);
-       return allreduce(node, all, std::span<const unsigned>(as_unsigned), as_unsigned, sum);
+       return allreduce(node, all, as_unsigned, as_unsigned, sum);
      }},
     {"operator",
      [](Node& node, const Group& all, std::vector<int>& data) {
@@ -91,51 +89,43 @@ std::span<const int> constant(const std::vector<int>& vector) { return vector; }
 
 template <Rank root>
 Event gather_at(Node& node, const Group& all, Buffers& its) {
-  return gather(node, all, constant(its.block), std::span(its.all), root);
+  return gather(node, all, constant(its.block), its.all, root);
 }
 template <Rank root>
 Event scatter_from(Node& node, const Group& all, Buffers& its) {
-  return scatter(node, all, constant(its.all), std::span(its.block), root);
+  return scatter(node, all, constant(its.all), its.block, root);
 }
 template <Rank root>
 Event broadcast_from(Node& node, const Group& all, Buffers& its) {
-  return broadcast(node, all, std::span(its.block), root);
+  return broadcast(node, all, its.block, root);
 }
 template <Rank root>
 Event reduce_to(Node& node, const Group& all, Buffers& its) {
-  return reduce(node, all, constant(its.block), std::span(its.block), sum, root);
+  return reduce(node, all, constant(its.block), its.block, sum, root);
 }
 // From the first `givers` members to the others.
 template <Rank givers>
 Event reduce_to_others(Node& node, const Group& all, Buffers& its) {
   const auto nodes = all.nodes();
   const ReduceGroups groups(test::first_ranks(all, givers), Group(std::vector(nodes.begin() + givers, nodes.end())));
-  return reduce(node, groups, constant(its.block), std::span(its.block), sum);
+  return reduce(node, groups, constant(its.block), its.block, sum);
 }
 Event all_to_some(Node& node, const Group& all, Buffers& its) {
-  return reduce(node, ReduceGroups(all, Group{0, 1}), constant(its.block), std::span(its.block), sum);
+  return reduce(node, ReduceGroups(all, Group{0, 1}), constant(its.block), its.block, sum);
 }
 
 const StartOne starts[] = {
     [](Node& node, const Group& all, Buffers&) { return barrier(node, all); },
     [](Node& node, const Group& all, Buffers& its) {
-      return allreduce(node, all, constant(its.block), std::span(its.block), sum);
+      return allreduce(node, all, constant(its.block), its.block, sum);
     },
+    [](Node& node, const Group& all, Buffers& its) { return allgather(node, all, constant(its.block), its.all); },
     [](Node& node, const Group& all, Buffers& its) {
-      return allgather(node, all, constant(its.block), std::span(its.all));
+      return reduce_scatter(node, all, constant(its.all), its.block, sum);
     },
-    [](Node& node, const Group& all, Buffers& its) {
-      return reduce_scatter(node, all, constant(its.all), std::span(its.block), sum);
-    },
-    [](Node& node, const Group& all, Buffers& its) {
-      return all_to_all(node, all, constant(its.all), std::span(its.to));
-    },
-    [](Node& node, const Group& all, Buffers& its) {
-      return scan(node, all, constant(its.block), std::span(its.block), sum);
-    },
-    [](Node& node, const Group& all, Buffers& its) {
-      return exscan(node, all, constant(its.block), std::span(its.block), sum);
-    },
+    [](Node& node, const Group& all, Buffers& its) { return all_to_all(node, all, constant(its.all), its.to); },
+    [](Node& node, const Group& all, Buffers& its) { return scan(node, all, constant(its.block), its.block, sum); },
+    [](Node& node, const Group& all, Buffers& its) { return exscan(node, all, constant(its.block), its.block, sum); },
     broadcast_from<0>,
     broadcast_from<1>,
     reduce_to<0>,
@@ -194,7 +184,7 @@ TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBoth) {
       std::vector<int> output(14 + gets[1]);
       const std::span<const std::size_t> give(gives);
       const std::span<const std::size_t> get(gets);
-      const std::string said = co_await outcome(all_to_all(node, all, constant(input), give, std::span(output), get));
+      const std::string said = co_await outcome(all_to_all(node, all, constant(input), give, output, get));
       EXPECT_TRUE(said.empty() ? node.id() != 2 : said.rfind("mismatch: node ", 0) == 0) << node.id() << ": " << said;
       for (const std::size_t bytes : {4 * sizes.given, 4 * sizes.expected}) {
         EXPECT_TRUE(said.empty() || said.find(' ' + std::to_string(bytes) + ' ') != std::string::npos) << said;

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "stretto/collective/buffers.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/group.h"
@@ -16,97 +17,93 @@
 namespace stretto {
 
 /// Copies `data` of the member of rank `root` to the others' `data`, of the same size.
-template <Element T>
-Event broadcast(Node& node, const Group& group, std::span<T> data, Rank root = 0,
+template <OutputBuffer Data>
+Event broadcast(Node& node, const Group& group, Data&& data, Rank root = 0,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::broadcast, data, data);
+  CollectiveCall call = detail::make_call(schedule::Operation::broadcast, data, data);
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// output = input of rank 0, input of rank 1, ...: output.size() == group.size() * input.size().
-template <Element T>
-Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+template <InputBuffer Input, OutputBufferLike<Input> Output>
+Event allgather(Node& node, const Group& group, Input&& input, Output&& output,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::allgather, input, output),
+  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::allgather, input, output),
                                            options);
 }
 
 /// The same with blocks of `counts`: output.size() is their sum.
-template <Element T>
-Event allgather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
-                std::span<const std::size_t> counts, const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::allgather, input, output);
-  call.lists = detail::listed("allgather", counts, group.size(), sizeof(T));
+template <InputBuffer Input, OutputBufferLike<Input> Output>
+Event allgather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call(schedule::Operation::allgather, input, output);
+  call.lists = detail::listed("allgather", counts, group.size(), call.element_bytes);
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// The same at rank `root` only; others may pass an empty output.
-template <Element T>
-Event gather(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>>
+Event gather(Node& node, const Group& group, Input&& input, Output&& output, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
-  const bool receives = group.rank_of(node.id()) == root;
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
+  CollectiveCall call = detail::make_call(schedule::Operation::gather, input, output);
+  if (group.rank_of(node.id()) != root) call.output = {};
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// The same with blocks of `counts`.
-template <Element T>
-Event gather(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
-             std::span<const std::size_t> counts, Rank root = 0,
-             const CollectiveOptions& options = CollectiveOptions()) {
-  const bool receives = group.rank_of(node.id()) == root;
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::gather, input, receives ? output : std::span<T>());
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>>
+Event gather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
+             Rank root = 0, const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call(schedule::Operation::gather, input, output);
+  if (group.rank_of(node.id()) != root) call.output = {};
   call.root = root;
-  call.lists = detail::listed("gather", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("gather", counts, group.size(), call.element_bytes);
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// Rank r gets the r-th part of the input of rank `root`: there input.size() == group.size() * output.size(); others
 /// may pass an empty input.
-template <Element T>
-Event scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, Rank root = 0,
+template <OutputBuffer Output, InputBufferLike<Output> Input = std::span<const ElementOf<Output>>>
+Event scatter(Node& node, const Group& group, Input&& input, Output&& output, Rank root = 0,
               const CollectiveOptions& options = CollectiveOptions()) {
-  const bool gives = group.rank_of(node.id()) == root;
-  CollectiveCall call =
-      detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
+  CollectiveCall call = detail::make_call(schedule::Operation::scatter, input, output);
+  if (group.rank_of(node.id()) != root) call.input = {};
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// The same with blocks of `counts`.
-template <Element T>
-Event scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
-              std::span<const std::size_t> counts, Rank root = 0,
-              const CollectiveOptions& options = CollectiveOptions()) {
-  const bool gives = group.rank_of(node.id()) == root;
-  CollectiveCall call =
-      detail::make_call<T>(schedule::Operation::scatter, gives ? input : std::span<const T>(), output);
+template <OutputBuffer Output, InputBufferLike<Output> Input = std::span<const ElementOf<Output>>>
+Event scatter(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
+              Rank root = 0, const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call(schedule::Operation::scatter, input, output);
+  if (group.rank_of(node.id()) != root) call.input = {};
   call.root = root;
-  call.lists = detail::listed("scatter", counts, group.size(), sizeof(T));
+  call.lists = detail::listed("scatter", counts, group.size(), call.element_bytes);
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// The j-th part of rank i's input becomes the i-th part of rank j's output. Both have group.size() parts of one size;
 /// they may not overlap.
-template <Element T>
-Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+template <InputBuffer Input, OutputBufferLike<Input> Output>
+Event all_to_all(Node& node, const Group& group, Input&& input, Output&& output,
                  const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::all_to_all, input, output),
+  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::all_to_all, input, output),
                                            options);
 }
 
 /// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i]
 /// from rank i, which gives it as many.
-template <Element T>
-Event all_to_all(Node& node, const Group& group, std::span<const T> input, std::span<const std::size_t> input_counts,
-                 std::span<T> output, std::span<const std::size_t> output_counts,
+template <InputBuffer Input, OutputBufferLike<Input> Output>
+Event all_to_all(Node& node, const Group& group, Input&& input, std::span<const std::size_t> input_counts,
+                 Output&& output, std::span<const std::size_t> output_counts,
                  const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::all_to_all, input, output);
+  CollectiveCall call = detail::make_call(schedule::Operation::all_to_all, input, output);
   call.lists = std::make_shared<const CallLists>(
-      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), sizeof(T)),
-                detail::block_offsets("all_to_all", output_counts, group.size(), sizeof(T)),
+      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), call.element_bytes),
+                detail::block_offsets("all_to_all", output_counts, group.size(), call.element_bytes),
                 {}});
   return CollectiveService::of(node).start(group, std::move(call), options);
 }

@@ -18,7 +18,6 @@ namespace {
 using test::Affine;
 using test::Compose;
 using test::contribution;
-using test::input_of;
 using test::reduced;
 using test::serial;
 using test::values;
@@ -39,7 +38,7 @@ Task<> check_operator(Node& node, Op op) {
   std::array<T, count> input;
   std::array<T, count> output;
   for (std::size_t i = 0; i < count; ++i) input[i] = small_value<T>(3, node.id(), i);
-  co_await allreduce(node, all, std::span<const T>(input), std::span<T>(output), op);
+  co_await allreduce(node, all, input, output, op);
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(output[i], serial(all, op, [&](NodeId member) { return small_value<T>(3, member, i); }));
   }
@@ -89,7 +88,7 @@ TEST_P(OperatorsTest, AllMembersGetTheSameBits) {
         }
         std::vector<double>& output = results[node.id()];
         output.resize(count);
-        co_await allreduce(node, Group::all(node), input_of(input), std::span(output), sum);
+        co_await allreduce(node, Group::all(node), input, output, sum);
       });
       for (std::uint32_t node = 1; node < nodes; ++node) {
         EXPECT_EQ(std::memcmp(results[node].data(), results[0].data(), count * sizeof(double)), 0);
@@ -159,7 +158,7 @@ TEST_P(OperatorsTest, ElementsAreAligned) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{3}}) {
         const std::vector<Wide> input(count, Wide{{1, node.id(), 3, 4}});
         std::vector<Wide> output(count);
-        co_await allreduce(node, Group::all(node), std::span<const Wide>(input), std::span<Wide>(output), AddWide());
+        co_await allreduce(node, Group::all(node), input, output, AddWide());
         for (const Wide& sum : output) {
           EXPECT_EQ(sum.values,
                     (std::array<std::int64_t, 4>{members, members * (members - 1) / 2, 3 * members, 4 * members}));
@@ -232,16 +231,16 @@ Task<> check_task_operator(Node& node, std::size_t count) {
   const std::vector<Affine> mine = values<Affine>(count, 4, node.id());
   const std::vector<Affine> expected = reduced<Affine>(all, count, 4, Compose());
   std::vector<Affine> output(count);
-  co_await allreduce(node, all, input_of(mine), std::span(output), Op());
+  co_await allreduce(node, all, mine, output, Op());
   EXPECT_EQ(output, expected) << count;
   std::vector<Affine> in_place = mine;
-  co_await allreduce(node, all, input_of(in_place), std::span(in_place), Op(), CollectiveOptions().reproducible());
+  co_await allreduce(node, all, in_place, in_place, Op(), CollectiveOptions().reproducible());
   EXPECT_EQ(in_place, expected) << count;
   std::vector<Affine> at_root(count);
   const Rank root = all.size() - 1;
-  co_await reduce(node, all, input_of(mine), std::span(at_root), Op(), root);
+  co_await reduce(node, all, mine, at_root, Op(), root);
   EXPECT_TRUE(node.id() != root || at_root == expected) << count;
-  co_await scan(node, all, input_of(mine), std::span(output), Op());
+  co_await scan(node, all, mine, output, Op());
   EXPECT_EQ(output, reduced<Affine>(test::first_ranks(all, node.id() + 1), count, 4, Compose())) << count;
 }
 
@@ -285,7 +284,7 @@ TEST_P(OperatorsTest, ShardsAreCombinedInTheirOrder) {
       for (std::size_t shard = 0; shard < shards; ++shard) mine.push_back(values<Affine>(count, shard, node.id()));
       for (const auto& shard : mine) inputs.emplace_back(shard);
       std::vector<Affine> output(count);
-      co_await allreduce(node, all, std::span<const std::span<const Affine>>(inputs), std::span(output), Compose());
+      co_await allreduce(node, all, std::span<const std::span<const Affine>>(inputs), output, Compose());
       for (std::size_t i = 0; i < count; ++i) {
         const Affine expected = serial(all, Compose(), [i](NodeId member) {
           Affine own = test::affine(0, member, i);
@@ -301,7 +300,7 @@ TEST_P(OperatorsTest, ShardsAreCombinedInTheirOrder) {
       std::vector<std::uint64_t> first = values<std::uint64_t>(count, 5, node.id());
       const std::vector<std::uint64_t> second = values<std::uint64_t>(count, 6, node.id());
       const std::span<const std::uint64_t> both[] = {first, second};
-      co_await allreduce(node, all, std::span<const std::span<const std::uint64_t>>(both), std::span(first), sum);
+      co_await allreduce(node, all, std::span<const std::span<const std::uint64_t>>(both), first, sum);
       const auto a = reduced<std::uint64_t>(all, count, 5, sum);
       const auto b = reduced<std::uint64_t>(all, count, 6, sum);
       EXPECT_EQ(first.front(), a.front() + b.front());

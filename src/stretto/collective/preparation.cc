@@ -21,6 +21,7 @@ bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) 
 }
 
 CollectiveOperation* Preparation::take_kept(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
+  if (call.lists != nullptr) return nullptr;  // shards: their calls are alike, but for what they list
   CollectiveOperation* const operation = pop_kept();
   if (operation != nullptr) operation->renew(std::move(call), options);
   return operation;

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <ranges>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "stretto/base/bytes.h"
 #include "stretto/base/error.h"
+#include "stretto/collective/buffers.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/group.h"
@@ -22,25 +26,24 @@
 namespace stretto {
 
 /// output[i] = input[i] of rank 0 (+) input[i] of rank 1 (+) ..., at rank `root`; others may pass an empty output.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event reduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op, Rank root = 0,
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
+          ReductionOperator<ElementOf<Input>> Op>
+Event reduce(Node& node, const Group& group, Input&& input, Output&& output, const Op& op, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce, input, output, op);
+  CollectiveCall call = detail::make_call(schedule::Operation::reduce, input, output, op);
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants. A
 /// member passes input if it participates and output if it receives, and may leave the other one empty.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event reduce(Node& node, const ReduceGroups& groups, std::span<const T> input, std::span<T> output, const Op& op,
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
+          ReductionOperator<ElementOf<Input>> Op>
+Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
-  const bool gives = groups.participates(node.id());
-  const bool gets = groups.receives(node.id());
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::general_reduce, gives ? input : std::span<const T>(),
-                                             gets ? output : std::span<T>(), op);
+  CollectiveCall call = detail::make_call(schedule::Operation::general_reduce, input, output, op);
+  if (!groups.participates(node.id())) call.input = {};
+  if (!groups.receives(node.id())) call.output = {};
   call.contributors = groups.participants();
   call.inner_receivers = groups.inner_receivers();
   groups.require_order(call.reduction.commutative);
@@ -48,27 +51,29 @@ Event reduce(Node& node, const ReduceGroups& groups, std::span<const T> input, s
 }
 
 /// The same as a reduce, at every member. All get the same bits.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event allreduce(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
+Event allreduce(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::allreduce, input, output, op), options);
+  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::allreduce, input, output, op),
+                                           options);
 }
 
 /// The same, where this node contributes several inputs (its shards), which are combined in their order first.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event allreduce(Node& node, const Group& group, std::span<const std::span<const T>> shards, std::span<T> output,
-                const Op& op, const CollectiveOptions& options = CollectiveOptions()) {
-  if (shards.empty()) throw Error(ErrorCode::invalid_argument, "allreduce: a node contributes at least one shard");
-  for (const std::span<const T> shard : shards) {
-    detail::require_size("allreduce", "shard", shard.size(), output.size());
+template <OutputBuffer Output, BuffersLike<Output> Shards, ReductionOperator<ElementOf<Output>> Op>
+Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output, const Op& op,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  std::vector<ConstByteSpan> inputs;
+  for (auto&& shard : shards) {
+    detail::require_size("allreduce", "shard", std::ranges::size(shard), std::ranges::size(output));
+    inputs.push_back(std::as_bytes(std::span(shard)));
   }
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::allreduce, shards.front(), output, op);
-  if (shards.size() > 1) {
+  if (inputs.empty()) throw Error(ErrorCode::invalid_argument, "allreduce: a node contributes at least one shard");
+  CollectiveCall call = detail::make_call(schedule::Operation::allreduce, output, output, op);
+  call.input = inputs.front();
+  inputs.erase(inputs.begin());
+  if (!inputs.empty()) {
     CallLists lists;
-    for (const std::span<const T> shard : shards.subspan(1)) lists.shards.push_back(std::as_bytes(shard));
+    lists.shards = std::move(inputs);
     call.lists = std::make_shared<const CallLists>(std::move(lists));
   }
   return CollectiveService::of(node).start(group, std::move(call), options);
@@ -77,13 +82,13 @@ Event allreduce(Node& node, const Group& group, std::span<const std::span<const 
 namespace detail {
 
 // Of one value, which lives in the future.
-template <Element T, class Op>
+template <Element T, ReductionOperator<T> Op>
 Future<T> of_value(Node& node, const Group& group, schedule::Operation operation, const T& value, const Op& op,
                    const CollectiveOptions& options) {
   auto state = std::make_shared<typename Future<T>::State>();
   state->value = value;
   const std::span<T> place(&*state->value, 1);
-  CollectiveCall call = make_call<T>(operation, place, place, op);
+  CollectiveCall call = make_call(operation, place, place, op);
   call.keep_alive = state;
   return {CollectiveService::of(node).start(group, std::move(call), options), state};
 }
@@ -91,45 +96,40 @@ Future<T> of_value(Node& node, const Group& group, schedule::Operation operation
 }  // namespace detail
 
 /// All-reduce of one value.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
+template <Element T, ReductionOperator<T> Op>
 Future<T> allreduce(Node& node, const Group& group, const T& value, const Op& op,
                     const CollectiveOptions& options = CollectiveOptions()) {
   return detail::of_value(node, group, schedule::Operation::allreduce, value, op, options);
 }
 
 /// Rank r gets the r-th part of what an all-reduce gives: input.size() == group.size() * output.size().
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
+Event reduce_scatter(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
   return CollectiveService::of(node).start(
-      group, detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op), options);
+      group, detail::make_call(schedule::Operation::reduce_scatter, input, output, op), options);
 }
 
 /// The same with parts of any size: `counts` has the elements by rank, the same list at all members.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event reduce_scatter(Node& node, const Group& group, std::span<const T> input, std::span<T> output,
+template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
+Event reduce_scatter(Node& node, const Group& group, Input&& input, Output&& output,
                      std::span<const std::size_t> counts, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<T>(schedule::Operation::reduce_scatter, input, output, op);
-  call.lists = detail::listed("reduce_scatter", counts, group.size(), sizeof(T));
+  CollectiveCall call = detail::make_call(schedule::Operation::reduce_scatter, input, output, op);
+  call.lists = detail::listed("reduce_scatter", counts, group.size(), call.element_bytes);
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
 /// output[i] = input[i] of rank 0 (+) ... (+) input[i] of this rank.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event scan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
+Event scan(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
            const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::scan, input, output, op),
+  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::scan, input, output, op),
                                            options);
 }
 
 /// Scan of one value.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
+template <Element T, ReductionOperator<T> Op>
 Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
                const CollectiveOptions& options = CollectiveOptions()) {
   return detail::of_value(node, group, schedule::Operation::scan, value, op, options);
@@ -137,11 +137,11 @@ Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
 
 /// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was,
 /// and may be empty.
-template <Element T, class Op>
-  requires ReductionOperator<Op, T>
-Event exscan(Node& node, const Group& group, std::span<const T> input, std::span<T> output, const Op& op,
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
+          ReductionOperator<ElementOf<Input>> Op>
+Event exscan(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call<T>(schedule::Operation::exscan, input, output, op),
+  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::exscan, input, output, op),
                                            options);
 }
 

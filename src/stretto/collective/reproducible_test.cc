@@ -20,7 +20,6 @@ namespace stretto {
 namespace {
 
 using schedule::Operation;
-using test::input_of;
 using test::outcome;
 
 // --- Terms and operators by which another bracket shows -------------------------------------------------------------
@@ -113,25 +112,25 @@ struct Call {
     const std::vector<T> expected = Kind::expected(group.nodes(), count);
     std::vector<T> data = Kind::input(node.id(), count);
     std::vector<T> output(count);
-    co_await allreduce(node, group, input_of(data), std::span(output), Kind::op, options);
+    co_await allreduce(node, group, data, output, Kind::op, options);
     expect_bits(output, expected, what);
-    co_await allreduce(node, group, input_of(data), std::span(data), Kind::op, options);
+    co_await allreduce(node, group, data, data, Kind::op, options);
     expect_bits(data, expected, what + " in place");
   }
   Task<> reduces() const {
     const Rank root = group.size() / 2;
     std::vector<T> data = Kind::input(node.id(), count);
-    co_await reduce(node, group, input_of(data), std::span(data), Kind::op, root, options);
+    co_await reduce(node, group, data, data, Kind::op, root, options);
     if (me == root) expect_bits(data, Kind::expected(group.nodes(), count), what);
   }
   Task<> scans() const {
     std::vector<T> data = Kind::input(node.id(), count);
-    co_await scan(node, group, input_of(data), std::span(data), Kind::op, options);
+    co_await scan(node, group, data, data, Kind::op, options);
     expect_bits(data, Kind::expected(group.nodes().first(me + 1), count), what);
   }
   Task<> exscans() const {
     std::vector<T> data = Kind::input(node.id(), count);
-    co_await exscan(node, group, input_of(data), std::span(data), Kind::op, options);
+    co_await exscan(node, group, data, data, Kind::op, options);
     if (me > 0) expect_bits(data, Kind::expected(group.nodes().first(me), count), what);
   }
   Task<> reduce_scatters() const {
@@ -141,7 +140,7 @@ struct Call {
     const std::size_t first = std::accumulate(counts.begin(), counts.begin() + me, std::size_t{0});
     const std::vector<T> input = Kind::input(node.id(), all);
     std::vector<T> output(counts[me]);
-    co_await reduce_scatter(node, group, input_of(input), std::span(output), counts, Kind::op, options);
+    co_await reduce_scatter(node, group, input, output, counts, Kind::op, options);
     expect_bits(output, Kind::expected(group.nodes(), counts[me], first), what);
   }
   Task<> general_reduces() const {
@@ -156,7 +155,7 @@ struct Call {
     std::vector<T> output(count);
     const bool is_commutative = make_reduction<T>(Kind::op).commutative;
     if (!is_commutative && giving + getting > nodes.size()) co_return;  // would be refused
-    co_await reduce(node, groups, input_of(input), std::span(output), Kind::op, options);
+    co_await reduce(node, groups, input, output, Kind::op, options);
     if (!groups.receives(node.id())) co_return;
     expect_bits(output, Kind::expected(groups.members().nodes().first(groups.participants()), count), what);
   }
@@ -253,7 +252,7 @@ TEST(Reproducible, OtherSchedulesHaveOtherBits) {
     const std::vector<double> input = Doubles::input(node.id(), 500);
     for (const std::string_view name : {"ring_allreduce", "recursive_doubling", "rabenseifner"}) {
       std::vector<double> output(500);
-      co_await allreduce(node, all, input_of(input), std::span(output), sum, CollectiveOptions().algorithm(name));
+      co_await allreduce(node, all, input, output, sum, CollectiveOptions().algorithm(name));
       EXPECT_NE(output, Doubles::expected(all.nodes(), 500)) << name;
     }
   });
@@ -272,7 +271,7 @@ TEST(Reproducible, ShardsAreCombinedFirst) {
         const auto mine = shards_of(node.id());
         const std::span<const double> shards[] = {mine[0], mine[1]};
         std::vector<double> output(count);
-        co_await allreduce(node, all, std::span<const std::span<const double>>(shards), std::span(output), sum,
+        co_await allreduce(node, all, std::span<const std::span<const double>>(shards), output, sum,
                            CollectiveOptions().reproducible());
         std::vector<std::vector<double>> terms;
         for (const NodeId id : all.nodes()) {
@@ -299,10 +298,9 @@ TEST(Reproducible, ConcurrentReducesAreNeitherReorderedNorChangedByOneAnother) {
         const std::vector<double> input = Doubles::input(node.id(), count);
         std::vector<double> outputs[3];
         for (std::vector<double>& output : outputs) output.resize(count);
-        const std::vector<ReduceCall> calls = {
-            reduce_call<double>(r1, count, input_of(input), std::span(outputs[0]), sum),
-            reduce_call<double>(r1, count, input_of(input), std::span(outputs[1]), sum),
-            reduce_call<double>(r2, count, input_of(input), std::span(outputs[2]), sum)};
+        const std::vector<ReduceCall> calls = {reduce_call(r1, count, input, outputs[0], sum),
+                                               reduce_call(r1, count, input, outputs[1], sum),
+                                               reduce_call(r2, count, input, outputs[2], sum)};
         for (const Event done : concurrent(node, calls, CollectiveOptions().reproducible())) {
           if (done.exists()) co_await done;
         }
@@ -329,7 +327,7 @@ TEST(Reproducible, AWholeJobMayBe) {
       co_await call.run(operation);
     }
     std::vector<int> data(3, 1);  // what combines nothing is as it was
-    co_await broadcast(node, Group::all(node), std::span(data));
+    co_await broadcast(node, Group::all(node), data);
   });
 }
 

@@ -31,7 +31,7 @@ TEST(RunAheadOnSim, WhoOnlyGivesWaitsWhenTheWindowIsFull) {
     std::vector<std::uint64_t> data(words, 7);
     if (node.id() == 1) node.charge(begins);
     for (int i = 0; i < 3 * in_window; ++i) {
-      co_await broadcast(node, all, std::span(data), 0);
+      co_await broadcast(node, all, data, 0);
       if (node.id() == 0 && node.now() < begins) ++completed_before;
     }
   });

@@ -92,7 +92,7 @@ TEST(Selector, NodesOfAProcessShareIt) {
     EXPECT_EQ(CollectiveService::of(node).link_of(all), Link::local);
     auto address = reinterpret_cast<std::uintptr_t>(&CollectiveService::of(node).selector());
     std::vector<std::uintptr_t> addresses(all.size());
-    allgather(node, all, std::span<const std::uintptr_t>(&address, 1), std::span(addresses)).wait();
+    allgather(node, all, std::span<const std::uintptr_t>(&address, 1), addresses).wait();
     for (const std::uintptr_t each : addresses) EXPECT_EQ(each, address);
   });
   test::run_on("sim:3",
@@ -107,12 +107,12 @@ TEST(Selector, SegmentsMayBeNamed) {
     for (const std::uint32_t segments : {1U, 3U, 8U}) {
       std::vector<std::uint64_t> sums(mine.size());
       const CollectiveOptions options = CollectiveOptions().algorithm("ring_allreduce", segments);
-      co_await allreduce(node, all, std::span<const std::uint64_t>(mine), std::span(sums), sum, options);
+      co_await allreduce(node, all, mine, sums, sum, options);
       EXPECT_EQ(sums, std::vector<std::uint64_t>(mine.size(), 10));
     }
     const CollectiveOptions too_many = CollectiveOptions().algorithm("recursive_doubling", 2);
     std::vector<std::uint64_t> sums(mine.size());
-    EXPECT_THROW(allreduce(node, all, std::span<const std::uint64_t>(mine), std::span(sums), sum, too_many), Error);
+    EXPECT_THROW(allreduce(node, all, mine, sums, sum, too_many), Error);
   });
 }
 

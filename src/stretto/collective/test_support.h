@@ -116,11 +116,6 @@ std::vector<T> reduced(const Group& group, std::size_t count, std::uint64_t salt
   return result;
 }
 
-template <class T>
-std::span<const T> input_of(const std::vector<T>& vector) {
-  return vector;
-}
-
 /// The chosen one (no name), and all that can do it.
 inline std::vector<std::string_view> algorithms_for(const schedule::Shape& shape) {
   std::vector<std::string_view> names = {{}};

@@ -1,0 +1,95 @@
+// What may be passed as a buffer, and what does not compile.
+
+#include "stretto/collective/buffers.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <list>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+#include "stretto/core/runtime.h"
+#include "stretto/core/segment_array.h"
+
+namespace stretto {
+namespace {
+
+using Doubles = std::vector<double>;
+
+static_assert(OutputBuffer<Doubles&> && InputBuffer<const Doubles&> && !OutputBuffer<const Doubles&>);
+static_assert(OutputBuffer<double (&)[3]> && OutputBuffer<std::array<double, 3>&> && OutputBuffer<std::string&>);
+static_assert(OutputBuffer<SegmentArray<double>&> && !OutputBuffer<const SegmentArray<double>&>);
+static_assert(OutputBuffer<std::span<double>> && InputBuffer<std::span<const double>>);
+static_assert(!OutputBuffer<std::span<const double>>);
+
+// What owns its elements and is gone before the operation is over.
+static_assert(!InputBuffer<Doubles> && !InputBuffer<std::array<double, 3>> && !InputBuffer<SegmentArray<double>>);
+// What does not lie side by side, or is not its bytes.
+static_assert(!InputBuffer<std::list<double>&> && !InputBuffer<std::vector<bool>&>);
+static_assert(!InputBuffer<std::vector<std::string>&> && !InputBuffer<std::vector<double*>&>);
+
+template <class Input, class Output>
+concept Reducible = requires(Node& node, const Group& group, Input&& input, Output&& output) {
+  allreduce(node, group, std::forward<Input>(input), std::forward<Output>(output), sum);
+};
+static_assert(Reducible<const Doubles&, Doubles&> && Reducible<std::span<double>, double (&)[3]>);
+static_assert(!Reducible<const Doubles&, const Doubles&> && !Reducible<const Doubles&, std::vector<float>&>);
+static_assert(!Reducible<Doubles, Doubles&> && !Reducible<Doubles&, Doubles>);
+// Shards: several buffers of a node.
+static_assert(Reducible<std::vector<Doubles>&, Doubles&> && Reducible<std::array<std::span<double>, 2>, Doubles&>);
+static_assert(!Reducible<std::vector<Doubles>, Doubles&> && !Reducible<std::vector<std::vector<float>>&, Doubles&>);
+
+TEST(Buffers, OfAllKindsInOneCall) {
+  constexpr std::uint32_t nodes = 3;
+  test::run_on("local:3", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const double mine = node.id() + 1.0;
+    const std::array<double, 2> array{mine, 10 * mine};
+    SegmentArray<double> in_segment(node, 2);
+    co_await allreduce(node, all, array, in_segment, sum);
+    EXPECT_EQ(in_segment[0], 6);
+    EXPECT_EQ(in_segment[1], 60);
+
+    double plain[2] = {0, 0};
+    std::vector<Doubles> shards(2, Doubles(2, 1));
+    shards[0][0] = shards[1][1] = mine;
+    co_await allreduce(node, all, shards, plain, sum);
+    EXPECT_EQ(plain[0], 9);
+    EXPECT_EQ(plain[1], 9);
+
+    Doubles gathered(nodes);
+    co_await allgather(node, all, std::span(&mine, 1), gathered);
+    EXPECT_EQ(gathered, (Doubles{1, 2, 3}));
+  });
+}
+
+TEST(Buffers, ThatDoNotCountMayBeLeftOut) {
+  constexpr std::uint32_t nodes = 3;
+  test::run_on("local:3", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const bool is_root = node.id() == 1;
+    const std::vector<int> mine{int(node.id())};
+    std::vector<int> got(1);
+    std::vector<int> of_all(is_root ? nodes : 0);
+    if (is_root) {
+      co_await reduce(node, all, mine, got, sum, 1);
+      EXPECT_EQ(got[0], 3);
+      co_await gather(node, all, mine, of_all, 1);
+      EXPECT_EQ(of_all, (std::vector<int>{0, 1, 2}));
+      co_await scatter(node, all, of_all, got, 1);
+    } else {
+      co_await reduce(node, all, mine, {}, sum, 1);
+      co_await gather(node, all, mine, {}, 1);
+      co_await scatter(node, all, {}, got, 1);
+    }
+    EXPECT_EQ(got[0], int(node.id()));
+  });
+}
+
+}  // namespace
+}  // namespace stretto
