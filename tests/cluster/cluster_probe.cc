@@ -24,6 +24,7 @@
 #include "stretto/base/error.h"
 #include "stretto/base/hash.h"
 #include "stretto/collective/collective.h"
+#include "stretto/collective/random_program.h"
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/node.h"
 #include "stretto/core/phase_barrier.h"
@@ -517,6 +518,32 @@ void sum_reproducibly(Node& node, const Arguments& arguments) {
   say(node, "sums " + std::to_string(digest));
 }
 
+/// This node's part of a random program.
+void run_program(Node& node, std::uint64_t seed) {
+  const Group all = Group::all(node);
+  const test::Program program = test::random_program(seed, node.size(), node.size(), 24, 20'000);
+  const std::size_t count = program.instructions.size();
+  std::vector<UserEvent> mine(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (program.instructions[i].trigger_node == node.id()) mine[i] = node.create_user_event();
+  }
+  std::vector<UserEvent> of_all(count * node.size());
+  allgather(node, all, mine, of_all).wait();
+  for (std::size_t i = 0; i < count; ++i) mine[i] = of_all[program.instructions[i].trigger_node * count + i];
+  test::ProgramRun run(program, node, mine, test::Sabotage::none);
+  const std::string complaints = node.spawn([&run] { return run.run(false); }).get();
+  if (!complaints.empty()) throw std::runtime_error("seed " + std::to_string(seed) + ": " + complaints);
+  barrier(node, all).wait();  // all events have triggered
+}
+
+/// programs FIRST LAST: random programs of those seeds.
+void run_programs(Node& node, const Arguments& arguments) {
+  for (std::uint64_t seed = std::stoull(arguments.at(0)); seed <= std::stoull(arguments.at(1)); ++seed) {
+    run_program(node, seed);
+  }
+  say(node, "OK");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -528,6 +555,7 @@ int main(int argc, char** argv) {
       {"stop", stop},
       {"idle", idle},
       {"sum-reproducibly", sum_reproducibly},
+      {"programs", run_programs},
       {"cores", [](Node& node, const Arguments&) { say(node, "may use " + usable_cores_by_name()); }},
   };
   const Arguments words(argv + 1, argv + argc);

@@ -99,6 +99,22 @@ class Bound(unittest.TestCase):
         self.assertEqual(self.cores_used(run(1, "cores", STRETTO_WORKERS="1")), [self.cores])
 
 
+class Programs(unittest.TestCase):
+    """Random programs of events and collectives, by processes that share memory. Hosts have some, too."""
+
+    def check(self, count, first, last, **more):
+        result = run(count, "programs", str(first), str(last), **more)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(said(result), [f"node {node} OK" for node in range(count)], result)
+
+    def test_of_few_and_many_nodes(self):
+        for count in (2, 3, 6):
+            self.check(count, 1, 40)
+
+    def test_with_several_workers(self):
+        self.check(3, 41, 80, STRETTO_WORKERS="3")
+
+
 class Reproducible(unittest.TestCase):
     def bits(self, result):
         self.assertEqual(result.returncode, 0, result)
@@ -329,6 +345,12 @@ class Hosts(Agents):
         hosts = ["a", "b", "c", "d"]
         for network in self.each_network():
             self.check_networks(self.run_on(network, "a,b,c,d", 4, "networks"), hosts, "tcp/lo")
+
+    def test_random_programs(self):
+        for network in self.each_network():
+            result = self.run_on(network, "alpha,beta", 4, "programs", "1", "25")
+            self.assertEqual(result.returncode, 0, result)
+            self.assertEqual(said(result), [f"node {node} OK" for node in range(4)], result)
 
     def test_deaths_are_seen_on_other_hosts(self):
         for network in self.each_network():

@@ -2,7 +2,12 @@
 
 // What the tests of all modules share: counts that shrink under sanitizers, and seeds.
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "stretto/base/sanitizers.h"
@@ -20,8 +25,12 @@ inline constexpr bool sanitized = false;
 constexpr std::uint64_t scaled(std::uint64_t count) { return sanitized ? (count + 19) / 20 : count; }
 
 /// The seeds of a randomised test: STRETTO_TEST_SEED alone if it is set, else 1 to STRETTO_TEST_SEEDS, or to `usual`,
-/// scaled.
+/// scaled. `make soak` finds such tests by their names, which therefore end with "Seeds".
 inline std::vector<std::uint64_t> seeds(std::uint64_t usual) {
+  const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
+  if (test != nullptr && std::string_view(test->name()).find("Seeds") == std::string_view::npos) {
+    throw std::logic_error(std::string(test->name()) + " has seeds, so its name ends with Seeds");
+  }
   const Settings settings = Settings::from_environment();
   if (settings.is_set("STRETTO_TEST_SEED")) return {settings.count("STRETTO_TEST_SEED")};
   const std::uint64_t count =

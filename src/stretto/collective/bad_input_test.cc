@@ -266,7 +266,7 @@ TEST(CollectiveBadInput, APieceFromAStrangerIsNone) {
 }
 
 // Random changes of honest answers: node 0 gets a result, or an error that says why.
-TEST(CollectiveBadInput, RandomAnswersAreSurvived) {
+TEST(CollectiveBadInput, RandomAnswersAreSurvivedSeeds) {
   for (const std::uint64_t seed : test::seeds(500)) {
     Random random(seed);
     const std::size_t count = random.below(2) == 0 ? 1 : 2000;

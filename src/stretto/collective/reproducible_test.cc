@@ -218,7 +218,7 @@ TEST_P(ReproducibleTest, OperatorsOfUsersThatCommuteDo) { run_sizes<UserSums>({4
 
 // --- Timing and machines --------------------------------------------------------------------------------------------
 
-TEST(Reproducible, NeitherSeedsNorNetworksChangeBits) {
+TEST(Reproducible, NothingChangesBitsSeeds) {
   const char* const networks[] = {"latency=1us,bandwidth=1GB/s", "latency=50us,bandwidth=10GB/s",
                                   "latency=5us,bandwidth=1GB/s,hosts=3"};
   for (const std::uint64_t seed : test::seeds(60)) {

@@ -16,7 +16,7 @@ struct Entry {
 };
 
 // Against a map, with numbers that meet in few places of the table.
-TEST(SequenceTable, HoldsWhatAMapHolds) {
+TEST(SequenceTable, HoldsWhatAMapHoldsSeeds) {
   for (const std::uint64_t seed : test::seeds(100)) {
     Random random(seed);
     const std::uint32_t spread = 1U << random.below(20);

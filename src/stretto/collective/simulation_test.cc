@@ -16,6 +16,7 @@ namespace {
 using test::Instruction;
 using test::Program;
 using test::ProgramRun;
+using test::replay;
 using test::Sabotage;
 
 struct Result {
@@ -75,15 +76,9 @@ std::string disorder(std::uint64_t seed, std::uint32_t nodes = 1) {
   return options;
 }
 
-std::string replay(std::uint64_t seed) {
-  return "seed " + std::to_string(seed) + "; replay: STRETTO_TEST_SEED=" + std::to_string(seed) +
-         " collective_test --gtest_filter=" + testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() +
-         "." + testing::UnitTest::GetInstance()->current_test_info()->name();
-}
-
-TEST(Simulation, RandomProgramsOfEventsAndCollectives) {
+TEST(Simulation, RandomProgramsOfEventsAndCollectivesSeeds) {
   for (const std::uint64_t seed : test::seeds(1000)) {
-    const Program program = test::random_program(seed, 1, 7, 12);
+    const Program program = test::random_program(seed, 1, 7, 24);
     const Result result = simulate(program, disorder(seed, program.nodes));
     ASSERT_EQ(result.complaints, "") << replay(seed);
     if (seed % 10 != 0) continue;
@@ -196,9 +191,9 @@ TEST(Simulation, AKillAtEveryMessageIndexOfOperationsOnBlocks) { kill_at_every_m
 
 TEST(Simulation, AKillAtEveryMessageIndexOfSchedulesByHosts) { kill_at_every_message(small_program(), ",hosts=2"); }
 
-TEST(Simulation, TwoKillsAtRandomMessages) {
+TEST(Simulation, TwoKillsAtRandomMessagesSeeds) {
   for (const std::uint64_t seed : test::seeds(200)) {
-    const Program program = test::random_program(seed, 3, 7, 10);
+    const Program program = test::random_program(seed, 3, 7, 20);
     const std::string machine = disorder(seed, program.nodes);
     const Result whole = simulate(program, machine);
     Random random(seed);

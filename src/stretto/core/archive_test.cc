@@ -85,7 +85,7 @@ TEST(Archive, ABoolIsZeroOrOne) {
   EXPECT_EQ(test::code_of([&] { ArchiveReader(bytes).read<bool>(); }), "bad_input");
 }
 
-TEST(Archive, MutatedBytesGiveAValueOrBadInput) {
+TEST(Archive, MutatedBytesGiveAValueOrBadInputSeeds) {
   const std::vector<std::byte> original = written(sample());
   int refused = 0;
   for (const std::uint64_t seed : test::seeds(20000)) {

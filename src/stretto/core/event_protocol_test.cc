@@ -448,13 +448,13 @@ class RandomJob {
   std::uint32_t phases_done_ = 0;
 };
 
-TEST(EventProtocol, RandomJobsEndRight) {
+TEST(EventProtocol, RandomJobsEndRightSeeds) {
   for (const std::uint64_t seed : test::seeds(3000)) {
     ASSERT_EQ(RandomJob(seed, Fault::none, false).run(), "") << "STRETTO_TEST_SEED=" << seed;
   }
 }
 
-TEST(EventProtocol, RandomJobsWithADeathEndRightOrLost) {
+TEST(EventProtocol, RandomJobsWithADeathEndRightOrLostSeeds) {
   for (const std::uint64_t seed : test::seeds(3000)) {
     ASSERT_EQ(RandomJob(seed, Fault::none, true).run(), "") << "STRETTO_TEST_SEED=" << seed;
   }

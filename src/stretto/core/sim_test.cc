@@ -107,7 +107,7 @@ std::string disorderly(std::uint64_t seed) {
          ",jitter=2us,reorder=0.3,delay_probability=0.05,delay=50us,task=100ns,seed=" + std::to_string(seed);
 }
 
-TEST(Sim, AThousandSeedsOfDelayAndReordering) {
+TEST(Sim, DelayAndReorderingSeeds) {
   for (const std::uint64_t seed : test::seeds(1000)) {
     run_small_job(disorderly(seed));
     ASSERT_FALSE(HasFailure()) << "STRETTO_TEST_SEED=" << seed;
@@ -125,7 +125,7 @@ TEST(Sim, AKillAtEveryMessageOfAJob) {
   }
 }
 
-TEST(Sim, KillsUnderDisorderAtAnyTime) {
+TEST(Sim, KillsUnderDisorderAtAnyTimeSeeds) {
   for (const std::uint64_t seed : test::seeds(500)) {
     Random random(seed);
     const auto victim = static_cast<NodeId>(random.below(2 + seed % 6));

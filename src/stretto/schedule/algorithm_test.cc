@@ -37,7 +37,7 @@ TEST_P(EveryAlgorithm, IsRightForAllRootsOfSizesTo16) {
   }
 }
 
-TEST_P(EveryAlgorithm, IsRightForRandomLargerSizes) {
+TEST_P(EveryAlgorithm, IsRightForRandomLargerSizesSeeds) {
   const Shape probe = test::shape(algorithm(), 600);
   // All ranks together hold a block for each pair of ranks, or do a step for each: smaller groups for those.
   const bool is_quadratic = vector_blocks(probe) > 1 || algorithm().rounds(probe) > 64;

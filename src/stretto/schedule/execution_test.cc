@@ -195,7 +195,7 @@ void expect_results(const Shape& shape, const Execution& execution) {
   }
 }
 
-TEST(Execution, InAnyOrderGivesEveryReceiverItsResult) {
+TEST(Execution, InAnyOrderGivesEveryReceiverItsResultSeeds) {
   for (const std::uint64_t seed : test::seeds(100)) {
     Random random(seed);
     for (const Algorithm* algorithm : algorithms()) {

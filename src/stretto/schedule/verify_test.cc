@@ -106,7 +106,7 @@ TEST_P(VerifierBites, OnAnyStepOfSmallGroups) {
   }
 }
 
-TEST_P(VerifierBites, OnRandomStepsOfLargerGroups) {
+TEST_P(VerifierBites, OnRandomStepsOfLargerGroupsSeeds) {
   for (const std::uint64_t seed : test::seeds(4)) {
     SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
     Random random(seed);

@@ -36,7 +36,7 @@ Bytes stream_of(const Frames& frames) {
   return stream;
 }
 
-TEST(FrameStream, HoweverItIsCutTheSameFramesComeOut) {
+TEST(FrameStream, HoweverItIsCutTheSameFramesComeOutSeeds) {
   for (const std::uint64_t seed : test::seeds(200)) {
     SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
