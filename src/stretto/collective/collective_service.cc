@@ -110,9 +110,7 @@ void CollectiveService::Greetings::say(Item* item) noexcept {
 }
 
 CollectiveService::~CollectiveService() {
-  for (auto& [id, stream] : streams_) {
-    for (const std::uint32_t sequence : stream.under_way()) arena::destroy(stream.find(sequence));
-  }
+  for (CollectiveOperation* const operation : under_way_) arena::destroy(operation);
 }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
@@ -182,7 +180,8 @@ Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& cal
       [&] {
         const std::optional<Named> named = named_again(options);
         Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
-        Preparation* const known = its_stream == nullptr ? nullptr : its_stream->find_preparation(call, me, *named);
+        PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
+        Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
         CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept(std::move(call), options);
         if (operation == nullptr) return;
         completion = operation->completion();
@@ -210,10 +209,12 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
   auto begin_now = [&] {
     try {
       if (named.algorithm != nullptr) named_last_ = named.algorithm;
+      Stream& its_stream = stream(Stream::id_of(group, options.key()));
       const Group& members = members_of(group, call);
-      Stream& its_stream = stream_of(Stream::id_of(group, options.key()), members);
+      PlanCache::OfGroup& plans = plans_of(members);
+      if (&members == &group) its_stream.note_plans(plans);
       const Rank rank = &members == &group ? me : members.rank_of(node_.id());
-      Preparation& prepared = its_stream.prepare(call, members, rank, named, *this);
+      Preparation& prepared = plans.prepare(call, rank, named);
       CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
       if (operation == nullptr) operation = make();
       completion = operation->completion();
@@ -247,16 +248,12 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
                                             [this](NodeId node) { return endpoint_.maps(node); });
 }
 
-Stream& CollectiveService::stream_of(std::uint64_t id, const Group& members) {
-  Stream& its_stream = stream(id);
-  its_stream.join(members, *this);
-  return its_stream;
-}
-
 void CollectiveService::begin(CollectiveOperation& operation) {
   Stream& its_stream = operation.stream();
   Identity identity = operation.identity();
   const std::uint32_t calls = operation.calls();
+  operation.set_place(under_way_.size());
+  under_way_.push_back(&operation);
   SavedMessages early;
   if (its_stream.begin(identity.sequence, operation)) early = its_stream.take_early(identity.sequence);
   operation.begin();
@@ -268,6 +265,14 @@ void CollectiveService::begin(CollectiveOperation& operation) {
     SavedMessages others = its_stream.pass(identity);
     use_early(others);
   }
+}
+
+void CollectiveService::end(CollectiveOperation& operation) {
+  operation.stream().end(operation.identity());
+  CollectiveOperation* const last = under_way_.back();
+  last->set_place(operation.place());
+  under_way_[operation.place()] = last;
+  under_way_.pop_back();
 }
 
 void CollectiveService::use_early(SavedMessages& messages) {
@@ -374,13 +379,18 @@ void CollectiveService::on_notification(NodeId from, fabric::Notification notifi
   found->second.operation->on_piece(from, found->second.step);
 }
 
-// Those that end meanwhile, in consequence, are left out.
+// In an order that follows from the calls. Those that end meanwhile, in consequence, are left out.
 template <class Visit>
 void CollectiveService::for_each_under_way(Visit&& visit) {
-  for (auto& [id, stream] : streams_) {
-    for (const std::uint32_t sequence : stream.under_way()) {
-      if (CollectiveOperation* const operation = stream.find(sequence)) visit(*operation);
-    }
+  std::vector<std::pair<Stream*, std::uint32_t>> all;
+  for (const CollectiveOperation* const operation : under_way_) {
+    all.emplace_back(&operation->stream(), operation->identity().sequence);
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first->id(), a.second) < std::pair(b.first->id(), b.second);
+  });
+  for (const auto& [its_stream, sequence] : all) {
+    if (CollectiveOperation* const operation = its_stream->find(sequence)) visit(*operation);
   }
 }
 
@@ -398,13 +408,12 @@ void CollectiveService::cancel(const Cause& cause) {
       [this](CollectiveOperation& operation) { operation.fail(cancelled_, CollectiveOperation::Tell::everybody); });
 }
 
-bool CollectiveService::over() {
-  return std::all_of(streams_.begin(), streams_.end(), [](auto& each) { return each.second.under_way().empty(); });
-}
+bool CollectiveService::over() { return under_way_.empty(); }
 
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
   any_lost_ = true;
   const Cause cause = std::make_shared<const Error>(ErrorCode::peer_lost, error.message());
+  // determinism: each forgets for itself, in any order
   for (auto& [id, stream] : streams_) stream.forget_messages_of(peer);
   for_each_under_way([&](CollectiveOperation& operation) {
     if (operation.group().contains(peer)) operation.on_member_gone(peer, cause);

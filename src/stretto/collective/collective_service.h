@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/operation.h"
+#include "stretto/collective/plan_cache.h"
 #include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/wire.h"
@@ -70,10 +72,16 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   schedule::Link link_of(const Group& group) const;
   /// Where they are.
   schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
-  /// The stream of that id, of calls of these members.
-  Stream& stream_of(std::uint64_t id, const Group& members);
+  Stream& stream(std::uint64_t id) {
+    if (Stream* const recent = recent_stream(id)) return *recent;
+    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id).first->second);
+  }
+  /// How calls of these members are done, by rank of the schedule.
+  PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
+  /// An operation that has begun is over.
+  void end(CollectiveOperation& operation);
   /// A member that is lost, if there is one.
   std::optional<NodeId> lost_member(const Group& group) const {
     return any_lost_ ? find_lost_member(group) : std::nullopt;
@@ -119,10 +127,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void cancel(const Cause& cause) override;
   bool over() override;
   void answer_late(NodeId from, const Identity& theirs);
-  Stream& stream(std::uint64_t id) {
-    if (Stream* const recent = recent_stream(id)) return *recent;
-    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id).first->second);
-  }
   Stream* recent_stream(std::uint64_t id) const noexcept {
     Stream* const recent = recent_[id % recent_.size()];
     return recent != nullptr && recent->id() == id ? recent : nullptr;
@@ -132,9 +136,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Node& node_;
   fabric::Endpoint& endpoint_;
   std::shared_ptr<Selector> selector_;
-  std::map<std::uint64_t, Stream> streams_;
-  std::array<Stream*, 16> recent_{};                 // of those, by id modulo the size
-  const schedule::Algorithm* named_last_ = nullptr;  // by a caller
+  PlanCache plans_{*this};
+  std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: looked up only
+  std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
+  std::vector<CollectiveOperation*> under_way_;        // each knows its place
+  const schedule::Algorithm* named_last_ = nullptr;    // by a caller
   EagerWindow eager_window_;
   Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;

@@ -77,9 +77,10 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   switch (operation.stage_) {
     case Stage::called: {
       CollectiveService& service = operation.service_;
-      Stream& stream = service.stream_of(operation.stream_id_, operation.group_);
+      Stream& stream = service.stream(operation.stream_id_);
       const Rank me = operation.group_.rank_of(service.node().id());
-      operation.join(stream, stream.prepare(operation.call_, operation.group_, me, operation.named_, service));
+      PlanCache::OfGroup& plans = service.plans_of(operation.group_);
+      operation.join(stream, plans.prepare(operation.call_, me, operation.named_));
       break;
     }
     case Stage::waiting:
@@ -103,8 +104,8 @@ std::uint32_t CollectiveOperation::calls() const noexcept {
 }
 
 void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+  stream_ = &stream;
   if (!has_served_) {
-    stream_ = &stream;
     preparation_ = &prepared;
     plan_ = &prepared.plan;
     if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
@@ -250,7 +251,7 @@ void CollectiveOperation::finish_if_untouched() {
 void CollectiveOperation::finish() {
   stage_ = Stage::over;
   large_.disengage();
-  stream_->end(identity_);
+  service_.end(*this);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   if (call_.keep_alive != nullptr) call_.keep_alive.reset();
   if (call_.reduction.op != nullptr) call_.reduction.op.reset();

@@ -50,8 +50,12 @@ struct CallKey {
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };
 
-/// What a stream works out once for all calls that are alike: to do it for each would take longer than small ones do.
-/// Also keeps operations that have served such calls, to serve others.
+/// What all members must agree on in a call that goes by `plan`, which stands for operation, group size, root and
+/// algorithm.
+std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept;
+
+/// What is worked out once for all calls that are alike: to do it for each would take longer than small ones do. Also
+/// keeps operations that have served such calls, to serve others.
 class Preparation {
  public:
   Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}

@@ -91,7 +91,7 @@ class SequenceTable {
   }
 
   void grow() {
-    std::vector<Place> old(places_.empty() ? 8 : 2 * places_.size());
+    std::vector<Place> old(places_.empty() ? 2 : 2 * places_.size());
     old.swap(places_);
     mask_ = places_.size() - 1;
     for (Place& place : old) {

@@ -1,0 +1,78 @@
+#include "stretto/collective/plan_cache.h"
+
+#include <iterator>
+
+#include "stretto/collective/collective_service.h"
+
+namespace stretto {
+
+PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
+    : cache_(cache),
+      members_(members),
+      link_(cache.service_.link_of(members)),
+      hosts_(cache.service_.hosts_of(members)) {}
+
+Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, Rank me, const Named& named) {
+  if (Preparation* const known = find(call, me, named)) return *known;
+  forget_all_but(most_of_a_group - 1);
+  preparations_.insert(preparations_.begin(), prepare_anew({call, members_.size(), me, named}, call));
+  cache_.note_made_by(*this);
+  return *preparations_.front();
+}
+
+// Those last used stay, and those in use. Their plans, too.
+void PlanCache::OfGroup::forget_all_but(std::size_t count) {
+  for (auto each = preparations_.end(); preparations_.size() > count && each != preparations_.begin();) {
+    --each;
+    if (!(*each)->in_use()) each = preparations_.erase(each);
+  }
+  std::erase_if(plans_, [this](const KnownPlan& known) {
+    return std::none_of(preparations_.begin(), preparations_.end(),
+                        [&known](const auto& each) { return &each->plan == known.plan.get(); });
+  });
+}
+
+std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key, const CollectiveCall& call) {
+  CollectiveService& service = cache_.service_;
+  const bool is_planned = call.set != nullptr && call.set->over_wires != nullptr && link_ == schedule::Link::wire;
+  const Named named = is_planned ? Named{call.set->over_wires} : key.named;
+  schedule::Shape shape = shape_of(call, members_.size());
+  shape.hosts = hosts_;
+  const std::size_t bytes = bytes_of_vector(call, members_.size());
+  const Choice choice = named.algorithm != nullptr
+                            ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
+                            : service.selector().choose(shape, bytes, !key.is_listed, link_);
+  const Plan& plan = find_or_make({choice.algorithm, choice.shape, key.rank});
+  auto prepared = std::make_unique<Preparation>(key, plan);
+  if (!key.is_listed) {
+    prepared->digest = digest_of(call, plan);
+    prepared->placed = service.place(plan, call, members_);
+  }
+  return prepared;
+}
+
+const Plan& PlanCache::OfGroup::find_or_make(const PlanKey& key) {
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const KnownPlan& each) { return each.key == key; });
+  if (known != plans_.end()) return *known->plan;
+  plans_.push_back({key, std::make_unique<const Plan>(*key.algorithm, key.shape, key.me)});
+  return *plans_.back().plan;
+}
+
+std::size_t PlanCache::held() const noexcept {
+  std::size_t held = 0;
+  for (const OfGroup* const group : holders_) held += group->preparations_.size();
+  return held;
+}
+
+void PlanCache::note_made_by(OfGroup& group) {
+  std::erase(holders_, &group);
+  holders_.insert(holders_.begin(), &group);
+  // Not that of the group itself, which nobody goes by yet.
+  for (auto each = holders_.end(); holders_.size() > most_groups && each != std::next(holders_.begin());) {
+    --each;
+    (*each)->forget_all_but(0);
+    if ((*each)->preparations_.empty()) each = holders_.erase(each);
+  }
+}
+
+}  // namespace stretto

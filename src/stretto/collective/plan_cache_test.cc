@@ -1,0 +1,97 @@
+#include "stretto/collective/plan_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+
+// What is worked out for calls is found again, forgotten in the end, and kept as long as it is in use.
+namespace stretto {
+namespace {
+
+constexpr std::uint32_t nodes = 9;
+
+// All groups that a number with a bit for each node means, in which `me` is.
+std::vector<Group> groups_with(NodeId me, std::size_t count) {
+  std::vector<Group> groups;
+  for (std::uint32_t bits = 1; groups.size() < count; ++bits) {
+    if ((bits >> me & 1U) == 0) continue;
+    std::vector<NodeId> members;
+    for (NodeId node = 0; node < nodes; ++node) {
+      if ((bits >> node & 1U) != 0) members.push_back(node);
+    }
+    groups.emplace_back(members);
+  }
+  return groups;
+}
+
+TEST(PlanCache, HoldsNoMoreThanItsBound) {
+  test::run_on("local:9", [](Node& node) -> Task<> {
+    if (node.id() != 0) co_return;
+    PlanCache cache(CollectiveService::of(node));
+    const std::vector<Group> groups = groups_with(0, 200);
+    CollectiveCall call;
+    call.operation = schedule::Operation::broadcast;
+    for (const Group& group : groups) {
+      for (std::size_t kind = 0; kind < 40; ++kind) {
+        call.element_bytes = kind + 1;
+        const Preparation& prepared = cache.of(group).prepare(call, 0, {});
+        EXPECT_EQ(&cache.of(group).prepare(call, 0, {}), &prepared);
+        EXPECT_LE(cache.held(), PlanCache::most_groups * PlanCache::most_of_a_group);
+      }
+    }
+    EXPECT_EQ(cache.held(), PlanCache::most_groups * PlanCache::most_of_a_group);
+    // Of those that used theirs last, the last ones.
+    EXPECT_NE(cache.of(groups.back()).find(call, 0, {}), nullptr);
+    EXPECT_EQ(cache.of(groups.front()).find(call, 0, {}), nullptr);
+    call.element_bytes = 1;
+    EXPECT_EQ(cache.of(groups.back()).find(call, 0, {}), nullptr);
+  });
+}
+
+TEST(PlanCache, KeepsWhatIsInUse) {
+  test::run_on("local:9", [](Node& node) -> Task<> {
+    if (node.id() != 0) co_return;
+    PlanCache cache(CollectiveService::of(node));
+    const std::vector<Group> groups = groups_with(0, 100);
+    CollectiveCall call;
+    call.operation = schedule::Operation::barrier;
+    Preparation& used = cache.of(groups[0]).prepare(call, 0, {});
+    used.begin_use();
+    for (const Group& group : groups) cache.of(group).prepare(call, 0, {});
+    EXPECT_EQ(cache.of(groups[0]).find(call, 0, {}), &used);
+    EXPECT_EQ(cache.of(groups[1]).find(call, 0, {}), nullptr);
+  });
+}
+
+// More groups than plans are kept for, in turns, some of their calls waiting meanwhile.
+TEST(PlanCache, CallsOfManyGroupsAndKeys) {
+  test::run_on("local:9", [](Node& node) -> Task<> {
+    std::vector<Group> groups;
+    for (const Group& group : groups_with(0, 150)) {
+      if (group.contains(node.id())) groups.push_back(group);
+    }
+    const UserEvent gate = node.create_user_event();
+    std::vector<Future<int>> waiting;
+    for (const Group& group : groups) {
+      waiting.push_back(allreduce(node, group, 2, sum, CollectiveOptions().key(7).after(gate)));
+    }
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      for (const Group& group : groups) {
+        const int total = co_await allreduce(node, group, 1, sum, CollectiveOptions().key(round));
+        EXPECT_EQ(total, static_cast<int>(group.size()));
+      }
+    }
+    node.trigger(gate);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const int total = co_await waiting[i];
+      EXPECT_EQ(total, 2 * static_cast<int>(groups[i].size()));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace stretto
