@@ -36,8 +36,7 @@ std::string place(const Complaint& complaint, const Share& share, const Source& 
 stretto::Task<Agreement> agree(stretto::Node& node, const Source& source, const Share& share) {
   const stretto::Group group = stretto::Group::all(node);
   const Summary mine = Summary::of(share);
-  std::vector<Summary> all(node.size());
-  co_await allgather(node, group, std::span<const Summary>(&mine, 1), all);
+  const std::vector<Summary> all = co_await allgather(node, group, mine);
 
   Agreement agreement;
   for (const Summary& each : all) agreement.rows.push_back(each.rows);

@@ -79,12 +79,6 @@ Words sum_of_words(std::uint64_t nodes, std::size_t count, std::uint64_t round) 
   return words;
 }
 
-template <class T>
-T broadcast_value(Node& node, T value, NodeId root) {
-  broadcast(node, Group::all(node), std::span(&value, 1), root).wait();
-  return value;
-}
-
 ErrorCode code_of(Event event) {
   try {
     event.wait();
@@ -151,7 +145,7 @@ PhaseBarrier barrier_of_all(Node& node) {
     const Group all = Group::all(node);
     phase = node.barriers().create(node.size(), all.nodes());
   }
-  return broadcast_value(node, phase, 0);
+  return broadcast(node, Group::all(node), phase, 0).get();
 }
 
 void check_phase_barriers(Node& node) {
@@ -413,7 +407,8 @@ void die_in_phase_barrier(Node& node, NodeId victim) {
 }
 
 void die_owning_an_event(Node& node, NodeId victim) {
-  const Event event = broadcast_value(node, node.id() == victim ? node.create_user_event() : UserEvent(), victim);
+  const Event event =
+      broadcast(node, Group::all(node), node.id() == victim ? node.create_user_event() : UserEvent(), victim).get();
   const Event after = node.spawn([] {}, SpawnOptions().after(event));  // makes us known to the owner
   barrier(node, Group::all(node)).wait();
   if (node.id() == victim) kill_myself();
@@ -460,7 +455,8 @@ void stop(Node& node, const Arguments& arguments) {
 }
 
 void idle(Node& node, const Arguments& arguments) {
-  const UserEvent poke = broadcast_value(node, node.id() == 0 ? node.create_user_event() : UserEvent(), 0);
+  const UserEvent poke =
+      broadcast(node, Group::all(node), node.id() == 0 ? node.create_user_event() : UserEvent(), 0).get();
   barrier(node, Group::all(node)).wait();
   std::thread reader;
   if (node.id() == 0) {

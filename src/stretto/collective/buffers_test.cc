@@ -91,5 +91,28 @@ TEST(Buffers, ThatDoNotCountMayBeLeftOut) {
   });
 }
 
+TEST(Buffers, ValuesNeedNone) {
+  test::run_on("local:3", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const Group others{2, 0};
+    const double from_last = co_await broadcast(node, all, 1.5 * node.id(), 2);
+    EXPECT_EQ(from_last, 3);
+    const std::vector<NodeId> ids = co_await allgather(node, all, node.id());
+    EXPECT_EQ(ids, (std::vector<NodeId>{0, 1, 2}));
+    if (others.contains(node.id())) {
+      const std::vector<NodeId> some = co_await allgather(node, others, node.id());
+      EXPECT_EQ(some, (std::vector<NodeId>{2, 0}));
+    } else {
+      EXPECT_THROW(allgather(node, others, node.id()), Error);
+      EXPECT_THROW(broadcast(node, others, 1), Error);
+    }
+    // What is a buffer is no value.
+    std::array<int, 2> pair{static_cast<int>(node.id()), 1};
+    const Event told = broadcast(node, all, pair, 1);
+    co_await told;
+    EXPECT_EQ(pair[0], 1);
+  });
+}
+
 }  // namespace
 }  // namespace stretto

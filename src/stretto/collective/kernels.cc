@@ -102,28 +102,35 @@ void combine(const void* /*op*/, void* out, const void* left, const void* right,
   template void combine<T, Op>(const void*, void*, const void*, const void*, std::size_t) noexcept; \
   template void combine_by<T, Op>(InstructionSet, void*, const void*, const void*, std::size_t) noexcept;
 
-#define STRETTO_KERNELS(T)          \
-  STRETTO_KERNELS_OF(T, Sum)        \
-  STRETTO_KERNELS_OF(T, Product)    \
-  STRETTO_KERNELS_OF(T, Minimum)    \
-  STRETTO_KERNELS_OF(T, Maximum)    \
-  STRETTO_KERNELS_OF(T, LogicalAnd) \
-  STRETTO_KERNELS_OF(T, LogicalOr)
+#define STRETTO_KERNELS_OF_NUMBERS(T) \
+  STRETTO_KERNELS_OF(T, Sum)          \
+  STRETTO_KERNELS_OF(T, Product)      \
+  STRETTO_KERNELS_OF(T, Minimum)      \
+  STRETTO_KERNELS_OF(T, Maximum)      \
+  STRETTO_KERNELS_OF(T, LogicalAnd)   \
+  STRETTO_KERNELS_OF(T, LogicalOr)    \
+  STRETTO_KERNELS_OF(T, LogicalXor)
 
-STRETTO_KERNELS(bool)
-STRETTO_KERNELS(char)
-STRETTO_KERNELS(signed char)
-STRETTO_KERNELS(unsigned char)
-STRETTO_KERNELS(wchar_t)
-STRETTO_KERNELS(short)
-STRETTO_KERNELS(unsigned short)
-STRETTO_KERNELS(int)
-STRETTO_KERNELS(unsigned)
-STRETTO_KERNELS(long)
-STRETTO_KERNELS(unsigned long)
-STRETTO_KERNELS(long long)
-STRETTO_KERNELS(unsigned long long)
-STRETTO_KERNELS(float)
-STRETTO_KERNELS(double)
+#define STRETTO_KERNELS_OF_INTEGERS(T) \
+  STRETTO_KERNELS_OF_NUMBERS(T)        \
+  STRETTO_KERNELS_OF(T, BitwiseAnd)    \
+  STRETTO_KERNELS_OF(T, BitwiseOr)     \
+  STRETTO_KERNELS_OF(T, BitwiseXor)
+
+STRETTO_KERNELS_OF_INTEGERS(bool)
+STRETTO_KERNELS_OF_INTEGERS(char)
+STRETTO_KERNELS_OF_INTEGERS(signed char)
+STRETTO_KERNELS_OF_INTEGERS(unsigned char)
+STRETTO_KERNELS_OF_INTEGERS(wchar_t)
+STRETTO_KERNELS_OF_INTEGERS(short)
+STRETTO_KERNELS_OF_INTEGERS(unsigned short)
+STRETTO_KERNELS_OF_INTEGERS(int)
+STRETTO_KERNELS_OF_INTEGERS(unsigned)
+STRETTO_KERNELS_OF_INTEGERS(long)
+STRETTO_KERNELS_OF_INTEGERS(unsigned long)
+STRETTO_KERNELS_OF_INTEGERS(long long)
+STRETTO_KERNELS_OF_INTEGERS(unsigned long long)
+STRETTO_KERNELS_OF_NUMBERS(float)
+STRETTO_KERNELS_OF_NUMBERS(double)
 
 }  // namespace stretto::kernels

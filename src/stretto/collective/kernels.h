@@ -34,7 +34,8 @@ concept Number = OneOf<T, bool, char, signed char, unsigned char, wchar_t, short
                        unsigned long, long long, unsigned long long, float, double>;
 
 template <class Op>
-concept Operator = OneOf<Op, Sum, Product, Minimum, Maximum, LogicalAnd, LogicalOr>;
+concept Operator =
+    OneOf<Op, Sum, Product, Minimum, Maximum, LogicalAnd, LogicalOr, LogicalXor, BitwiseAnd, BitwiseOr, BitwiseXor>;
 
 /// out[i] = left[i] (+) right[i] for `count` elements of T, by the best instruction set. `out` is `left`, `right`, or
 /// apart from both. Has the type of Reduction::Combine; `op` is not looked at.

@@ -161,6 +161,12 @@ TYPED_TEST(KernelsTest, EveryElementIsOneApplicationOfTheOperator) {
   check_operator<TypeParam, Maximum>("maximum");
   check_operator<TypeParam, LogicalAnd>("logical_and");
   check_operator<TypeParam, LogicalOr>("logical_or");
+  check_operator<TypeParam, LogicalXor>("logical_xor");
+  if constexpr (std::is_integral_v<TypeParam>) {
+    check_operator<TypeParam, BitwiseAnd>("bitwise_and");
+    check_operator<TypeParam, BitwiseOr>("bitwise_or");
+    check_operator<TypeParam, BitwiseXor>("bitwise_xor");
+  }
 }
 
 TEST(Kernels, TheBestInstructionSetIsSupported) {

@@ -1,14 +1,20 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "stretto/collective/buffers.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/make_call.h"
+#include "stretto/collective/value_call.h"
+#include "stretto/core/future.h"
 
 /// Collective operations that move data; collective.h says what holds for all of them.
 ///
@@ -25,12 +31,36 @@ Event broadcast(Node& node, const Group& group, Data&& data, Rank root = 0,
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
+/// Broadcast of one value: that of rank `root`; what others pass is not used.
+template <SingleValue T>
+Future<T> broadcast(Node& node, const Group& group, const T& value, Rank root = 0,
+                    const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::start_on_value(node, group, value, options, [root](T& own) {
+    const std::span<T> place(&own, 1);
+    CollectiveCall call = detail::make_call(schedule::Operation::broadcast, place, place);
+    call.root = root;
+    return call;
+  });
+}
+
 /// output = input of rank 0, input of rank 1, ...: output.size() == group.size() * input.size().
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event allgather(Node& node, const Group& group, Input&& input, Output&& output,
                 const CollectiveOptions& options = CollectiveOptions()) {
   return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::allgather, input, output),
                                            options);
+}
+
+/// Allgather of one value of each member: they come by rank. Not of bools, whose std::vector is no array.
+template <SingleValue T>
+  requires(!std::is_same_v<T, bool>)
+Future<std::vector<T>> allgather(Node& node, const Group& group, const T& value,
+                                 const CollectiveOptions& options = CollectiveOptions()) {
+  const Rank me = group.rank_of(node.id());
+  return detail::start_on_value(node, group, std::vector<T>(group.size(), value), options, [me](std::vector<T>& all) {
+    const std::span<T> own = std::span(all).subspan(std::min<std::size_t>(me, all.size() - 1), 1);
+    return detail::make_call(schedule::Operation::allgather, own, all);
+  });
 }
 
 /// The same with blocks of `counts`: output.size() is their sum.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 namespace stretto {
 
-/// The operators that come with Stretto. Each works on all arithmetic types, and on any type that has what it uses.
+/// The operators that come with Stretto. The first ones work on all arithmetic types, and on any type that has what
+/// they use.
 struct Sum {
   static constexpr bool commutative = true;
   template <class T>
@@ -51,6 +53,65 @@ struct LogicalOr {
     return static_cast<T>(static_cast<bool>(a) | static_cast<bool>(b));
   }
 };
+struct LogicalXor {
+  static constexpr bool commutative = true;
+  template <class T>
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(static_cast<bool>(a) != static_cast<bool>(b));
+  }
+};
+/// These work on whole numbers, and on any type that has the operator of the language.
+struct BitwiseAnd {
+  static constexpr bool commutative = true;
+  template <class T>
+    requires requires(const T& a, const T& b) { static_cast<T>(a & b); }
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitwiseOr {
+  static constexpr bool commutative = true;
+  template <class T>
+    requires requires(const T& a, const T& b) { static_cast<T>(a | b); }
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a | b);
+  }
+};
+struct BitwiseXor {
+  static constexpr bool commutative = true;
+  template <class T>
+    requires requires(const T& a, const T& b) { static_cast<T>(a ^ b); }
+  constexpr T operator()(const T& a, const T& b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+/// A value and where it is: a node, an index, whatever the caller means.
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct Located {
+  T value;
+  std::uint64_t location;
+  friend bool operator==(const Located&, const Located&) = default;
+};
+/// The least value, and the lowest location of those where it is.
+struct Minloc {
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = true;
+  template <class T>
+  constexpr Located<T> operator()(const Located<T>& a, const Located<T>& b) const noexcept {
+    return b.value < a.value || (b.value == a.value && b.location < a.location) ? b : a;
+  }
+};
+/// The greatest value, and the lowest location of those where it is.
+struct Maxloc {
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = true;
+  template <class T>
+  constexpr Located<T> operator()(const Located<T>& a, const Located<T>& b) const noexcept {
+    return a.value < b.value || (b.value == a.value && b.location < a.location) ? b : a;
+  }
+};
 
 inline constexpr Sum sum;
 inline constexpr Product product;
@@ -58,5 +119,11 @@ inline constexpr Minimum minimum;
 inline constexpr Maximum maximum;
 inline constexpr LogicalAnd logical_and;
 inline constexpr LogicalOr logical_or;
+inline constexpr LogicalXor logical_xor;
+inline constexpr BitwiseAnd bitwise_and;
+inline constexpr BitwiseOr bitwise_or;
+inline constexpr BitwiseXor bitwise_xor;
+inline constexpr Minloc minloc;
+inline constexpr Maxloc maxloc;
 
 }  // namespace stretto

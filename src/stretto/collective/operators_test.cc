@@ -52,7 +52,16 @@ Task<> check_type(Node& node) {
   co_await check_operator<T>(node, maximum);
   co_await check_operator<T>(node, logical_and);
   co_await check_operator<T>(node, logical_or);
+  co_await check_operator<T>(node, logical_xor);
+  if constexpr (std::is_integral_v<T>) {
+    co_await check_operator<T>(node, bitwise_and);
+    co_await check_operator<T>(node, bitwise_or);
+    co_await check_operator<T>(node, bitwise_xor);
+  }
 }
+
+static_assert(!ReductionOperator<BitwiseAnd, double> && !ReductionOperator<BitwiseXor, float>);
+static_assert(!ReductionOperator<Minloc, double> && ReductionOperator<Maxloc, Located<float>>);
 
 TEST_P(OperatorsTest, AllOperatorsOnAllArithmeticTypes) {
   run(5, [](Node& node) -> Task<> {
@@ -72,6 +81,21 @@ TEST_P(OperatorsTest, AllOperatorsOnAllArithmeticTypes) {
     co_await check_type<float>(node);
     co_await check_type<double>(node);
     co_await check_type<long double>(node);
+  });
+}
+
+TEST_P(OperatorsTest, LocationsAreTheLowestOfTheBest) {
+  run(7, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    using Value = Located<double>;
+    const double mine = std::abs(static_cast<double>(node.id()) - 3);  // 3 2 1 0 1 2 3
+    const Value least = co_await allreduce(node, all, Value{mine, node.id()}, minloc);
+    EXPECT_EQ(least, (Value{0, 3}));
+    const Value greatest = co_await allreduce(node, all, Value{mine, node.id()}, maxloc);
+    EXPECT_EQ(greatest, (Value{3, 0}));
+    // From the other end.
+    const Value last = co_await allreduce(node, all, Value{mine, 6 - node.id()}, maxloc);
+    EXPECT_EQ(last, (Value{3, 0}));
   });
 }
 

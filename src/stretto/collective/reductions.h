@@ -14,6 +14,7 @@
 #include "stretto/collective/group.h"
 #include "stretto/collective/make_call.h"
 #include "stretto/collective/reduce_groups.h"
+#include "stretto/collective/value_call.h"
 #include "stretto/core/future.h"
 #include "stretto/core/node.h"
 
@@ -81,16 +82,13 @@ Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output
 
 namespace detail {
 
-// Of one value, which lives in the future.
-template <Element T, ReductionOperator<T> Op>
-Future<T> of_value(Node& node, const Group& group, schedule::Operation operation, const T& value, const Op& op,
-                   const CollectiveOptions& options) {
-  auto state = std::make_shared<typename Future<T>::State>();
-  state->value = value;
-  const std::span<T> place(&*state->value, 1);
-  CollectiveCall call = make_call(operation, place, place, op);
-  call.keep_alive = state;
-  return {CollectiveService::of(node).start(group, std::move(call), options), state};
+template <class T, class Op>
+Future<T> reduce_value(Node& node, const Group& group, schedule::Operation operation, const T& value, const Op& op,
+                       const CollectiveOptions& options) {
+  return start_on_value(node, group, value, options, [operation, &op](T& own) {
+    const std::span<T> place(&own, 1);
+    return make_call(operation, place, place, op);
+  });
 }
 
 }  // namespace detail
@@ -99,7 +97,7 @@ Future<T> of_value(Node& node, const Group& group, schedule::Operation operation
 template <Element T, ReductionOperator<T> Op>
 Future<T> allreduce(Node& node, const Group& group, const T& value, const Op& op,
                     const CollectiveOptions& options = CollectiveOptions()) {
-  return detail::of_value(node, group, schedule::Operation::allreduce, value, op, options);
+  return detail::reduce_value(node, group, schedule::Operation::allreduce, value, op, options);
 }
 
 /// Rank r gets the r-th part of what an all-reduce gives: input.size() == group.size() * output.size().
@@ -132,7 +130,7 @@ Event scan(Node& node, const Group& group, Input&& input, Output&& output, const
 template <Element T, ReductionOperator<T> Op>
 Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
                const CollectiveOptions& options = CollectiveOptions()) {
-  return detail::of_value(node, group, schedule::Operation::scan, value, op, options);
+  return detail::reduce_value(node, group, schedule::Operation::scan, value, op, options);
 }
 
 /// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was,
