@@ -27,7 +27,8 @@ class Future {
   // A future may be waited for, merged and used as a precondition like its event.
   operator Event() const noexcept { return event_; }
 
-  /// A copy of the value. REQUIRES (checked): the event has triggered clean.
+  /// A copy of the value. REQUIRES: the event has triggered clean; checked where there is no value before, as in the
+  /// future of a task. (A collective's is its buffer, and holds this node's input until then.)
   T take() const {
     if (state_ != nullptr && state_->value.has_value()) return *state_->value;
     throw Error(ErrorCode::invalid_state, "a future's value was asked for before its event triggered; wait for it");
