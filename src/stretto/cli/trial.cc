@@ -47,9 +47,8 @@ Event Trial::start() {
   const std::span<const double> input = shape.operation == Operation::broadcast
                                             ? std::span<const double>(output)
                                             : std::span<const double>(input_.data(), input_.size());
-  CollectiveCall call = schedule::is_reduction(shape.operation)
-                            ? detail::make_call(shape.operation, input, output, sum)
-                            : detail::make_call(shape.operation, input, output);
+  CollectiveCall call = schedule::is_reduction(shape.operation) ? detail::make_call(shape.operation, input, output, sum)
+                                                                : detail::make_call(shape.operation, input, output);
   call.reduction.commutative = shape.commutative;
   call.root = shape.root;
   call.contributors = shape.contributors;

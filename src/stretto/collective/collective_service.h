@@ -72,6 +72,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   schedule::Link link_of(const Group& group) const;
   /// Where they are.
   schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
+  /// The stream of that id (Stream::id_of).
   Stream& stream(std::uint64_t id) {
     if (Stream* const recent = recent_stream(id)) return *recent;
     return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id).first->second);
@@ -137,7 +138,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   fabric::Endpoint& endpoint_;
   std::shared_ptr<Selector> selector_;
   PlanCache plans_{*this};
-  std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: looked up only
+  std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
   std::vector<CollectiveOperation*> under_way_;        // each knows its place
   const schedule::Algorithm* named_last_ = nullptr;    // by a caller

@@ -51,6 +51,15 @@ Event allgather(Node& node, const Group& group, Input&& input, Output&& output,
                                            options);
 }
 
+/// The same with blocks of `counts`: output.size() is their sum.
+template <InputBuffer Input, OutputBufferLike<Input> Output>
+Event allgather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
+                const CollectiveOptions& options = CollectiveOptions()) {
+  CollectiveCall call = detail::make_call(schedule::Operation::allgather, input, output);
+  call.lists = detail::listed("allgather", counts, group.size(), call.element_bytes);
+  return CollectiveService::of(node).start(group, std::move(call), options);
+}
+
 /// Allgather of one value of each member: they come by rank. Not of bools, whose std::vector is no array.
 template <SingleValue T>
   requires(!std::is_same_v<T, bool>)
@@ -63,16 +72,7 @@ Future<std::vector<T>> allgather(Node& node, const Group& group, const T& value,
   });
 }
 
-/// The same with blocks of `counts`: output.size() is their sum.
-template <InputBuffer Input, OutputBufferLike<Input> Output>
-Event allgather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
-                const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::allgather, input, output);
-  call.lists = detail::listed("allgather", counts, group.size(), call.element_bytes);
-  return CollectiveService::of(node).start(group, std::move(call), options);
-}
-
-/// The same at rank `root` only; others may pass an empty output.
+/// What an allgather gives, at rank `root` only; others may pass an empty output.
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>>
 Event gather(Node& node, const Group& group, Input&& input, Output&& output, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
