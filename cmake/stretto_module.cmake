@@ -132,6 +132,21 @@ function(stretto_test_program name)
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
 endfunction()
 
+# A program of examples/, and its tests on so many nodes: one of them prints LINE (a regular expression).
+function(stretto_example name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NODES;LINE" "")
+  stretto_module(${name} DEPENDS collective PROGRAM ${name})
+  if(NOT STRETTO_TESTS)
+    return()
+  endif()
+  foreach(fabric IN ITEMS local sim)
+    add_test(NAME examples/${name}_${fabric} COMMAND ${name})
+    set_tests_properties(examples/${name}_${fabric} PROPERTIES
+      ENVIRONMENT "STRETTO_FABRIC=${fabric}:${arg_NODES}" LABELS examples TIMEOUT 60
+      PASS_REGULAR_EXPRESSION "${arg_LINE}\n")
+  endforeach()
+endfunction()
+
 # Adds FOLDER if it is a module, that is, has a CMakeLists.txt.
 function(stretto_add_folder folder)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")

@@ -24,7 +24,7 @@
 #include "stretto/base/error.h"
 #include "stretto/base/hash.h"
 #include "stretto/collective/collective.h"
-#include "stretto/collective/random_program.h"
+#include "stretto/collective/program_run.h"
 #include "stretto/core/barrier_service.h"
 #include "stretto/core/node.h"
 #include "stretto/core/phase_barrier.h"

@@ -252,7 +252,7 @@ void CollectiveService::begin(CollectiveOperation& operation) {
   Stream& its_stream = operation.stream();
   Identity identity = operation.identity();
   const std::uint32_t calls = operation.calls();
-  operation.set_place(under_way_.size());
+  operation.place_under_way = under_way_.size();
   under_way_.push_back(&operation);
   SavedMessages early;
   if (its_stream.begin(identity.sequence, operation)) early = its_stream.take_early(identity.sequence);
@@ -270,8 +270,8 @@ void CollectiveService::begin(CollectiveOperation& operation) {
 void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity());
   CollectiveOperation* const last = under_way_.back();
-  last->set_place(operation.place());
-  under_way_[operation.place()] = last;
+  last->place_under_way = operation.place_under_way;
+  under_way_[last->place_under_way] = last;
   under_way_.pop_back();
 }
 

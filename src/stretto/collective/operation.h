@@ -56,9 +56,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   const Identity& identity() const noexcept { return identity_; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
-  /// Among those that are under way.
-  std::size_t place() const noexcept { return place_; }
-  void set_place(std::size_t place) noexcept { place_ = place; }
+  /// The service's: its place among those that are under way.
+  std::size_t place_under_way = 0;
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return preparation_->plan; }
@@ -182,8 +181,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
   bool told_that_it_waits_ = false;
-  bool has_served_ = false;  // a call like this one: what depends on their kind is there
-  std::size_t place_ = 0;
+  bool has_served_ = false;      // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks

@@ -2,11 +2,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "stretto/collective/random_program.h"
+#include "stretto/collective/program_runs.h"
 #include "stretto/fabric/sim/sim_fabric.h"
 
 // Random programs of events and collectives on simulated machines that delay, reorder and kill.
@@ -15,7 +14,6 @@ namespace {
 
 using test::Instruction;
 using test::Program;
-using test::ProgramRun;
 using test::replay;
 using test::Sabotage;
 
@@ -34,20 +32,11 @@ Result simulate(const Program& program, const std::string& options, Sabotage sab
   Result result;
   Runtime runtime(test::options_for("sim:" + std::to_string(program.nodes) + options));
   auto& fabric = static_cast<fabric::SimFabric&>(runtime.fabric());
-  std::vector<UserEvent> user_events;
-  for (const Instruction& instruction : program.instructions) {
-    user_events.push_back(runtime.nodes()[instruction.trigger_node]->create_user_event());
-  }
   const bool deaths = options.find("kill=") != std::string::npos;
-  // Outlive the nodes' mains, some of which never end.
-  std::vector<std::unique_ptr<ProgramRun>> runs;
-  for (const auto& node : runtime.nodes()) {
-    const Sabotage its = node->id() == saboteur ? sabotage : Sabotage::none;
-    runs.push_back(std::make_unique<ProgramRun>(program, *node, user_events, its));
-  }
+  test::ProgramRuns runs(program, runtime, sabotage, saboteur);
   try {
     runtime.run([&](Node& node) -> Task<> {
-      const std::string complaints = co_await runs[node.id()]->run(deaths);
+      const std::string complaints = co_await runs.of(node.id()).run(deaths);
       if (fabric.alive(node.id())) result.complaints += complaints;
     });
   } catch (const Error& error) {
@@ -55,8 +44,8 @@ Result simulate(const Program& program, const std::string& options, Sabotage sab
   }
   for (const auto& node : runtime.nodes()) {
     if (!fabric.alive(node->id())) continue;
-    result.clean += runs[node->id()]->clean();
-    result.lost += runs[node->id()]->lost();
+    result.clean += runs.of(node->id()).clean();
+    result.lost += runs.of(node->id()).lost();
   }
   result.trace_hash = fabric.timeline().trace_hash();
   result.messages = fabric.messages();

@@ -145,4 +145,11 @@ inline Task<std::string> outcome(Event event) {
   co_return "";
 }
 
+/// How a seed's failure is seen again.
+inline std::string replay(std::uint64_t seed) {
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  return "seed " + std::to_string(seed) + "; replay: STRETTO_TEST_SEED=" + std::to_string(seed) +
+         " collective_test --gtest_filter=" + test.test_suite_name() + "." + test.name();
+}
+
 }  // namespace stretto::test
