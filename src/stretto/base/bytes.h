@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,6 +33,33 @@ namespace detail {
 
 void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;
 
+// The first and the last word, which may overlap.
+template <class Word>
+void copy_two_words(std::byte* to, ConstByteSpan from) noexcept {
+  Word first;
+  Word last;
+  const std::size_t last_at = from.size() - sizeof last;
+  std::memcpy(&first, from.data(), sizeof first);
+  std::memcpy(&last, from.data() + last_at, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + last_at, &last, sizeof last);
+}
+
+// A header's fields were written a moment ago, one by one. A load that spans several of them would wait until all have
+// left the processor's store buffer, some 5 ns: so each word by itself, and the compiler is not to join them.
+inline void copy_by_fields(std::byte* to, ConstByteSpan from) noexcept {
+  using Field = std::uint32_t;
+  const auto copy = [&](std::size_t at) {
+    Field field;
+    std::memcpy(&field, from.data() + at, sizeof field);
+    asm("" : "+r"(field));
+    std::memcpy(to + at, &field, sizeof field);
+  };
+  const std::size_t last_at = from.size() - sizeof(Field);
+  for (std::size_t at = 0; at < last_at; at += sizeof(Field)) copy(at);
+  copy(last_at);
+}
+
 }  // namespace detail
 
 /// Copies `from` to the bytes at `to`, which lie apart.
@@ -43,19 +69,12 @@ void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;
 /// on: it takes twice as long, or on some processors much longer, where the destination lies further within its lines
 /// than the source (decision 35).
 inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
-  // Headers and single values are not worth a call: they are two words each, which may overlap.
+  // Headers and single values are not worth a call.
   const std::size_t bytes = from.size();
-  const auto copy_ends = [&](auto word) {
-    auto end = word;
-    std::memcpy(&word, from.data(), sizeof word);
-    std::memcpy(&end, from.data() + bytes - sizeof end, sizeof end);
-    std::memcpy(to, &word, sizeof word);
-    std::memcpy(to + bytes - sizeof end, &end, sizeof end);
-  };
   if (bytes >= 8 && bytes <= 16) {
-    copy_ends(std::uint64_t{});
+    detail::copy_two_words<std::uint64_t>(to, from);
   } else if (bytes > 16 && bytes <= 32) {
-    copy_ends(std::array<std::uint64_t, 2>{});
+    detail::copy_by_fields(to, from);
   } else {
     detail::copy_any_bytes(to, from);
   }

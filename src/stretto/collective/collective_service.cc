@@ -249,22 +249,35 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {
+  const std::uint32_t calls = operation.calls();
+  if (calls == 1) {
+    begin_one(operation);
+    return;
+  }
   Stream& its_stream = operation.stream();
   Identity identity = operation.identity();
-  const std::uint32_t calls = operation.calls();
-  operation.place_under_way = under_way_.size();
-  under_way_.push_back(&operation);
-  SavedMessages early;
-  if (its_stream.begin(identity.sequence, operation)) early = its_stream.take_early(identity.sequence);
-  operation.begin();
-  // It may be over, or be it by one of these.
-  if (!early.empty()) use_early(early);
+  begin_one(operation);
   // Who has calls of their own where this node has one for several hears of it.
   for (std::uint32_t further = 1; further < calls; ++further) {
     ++identity.sequence;
     SavedMessages others = its_stream.pass(identity);
     use_early(others);
   }
+}
+
+void CollectiveService::begin_one(CollectiveOperation& operation) {
+  Stream& its_stream = operation.stream();
+  const std::uint32_t sequence = operation.identity().sequence;
+  operation.place_under_way = under_way_.size();
+  under_way_.push_back(&operation);
+  if (!its_stream.begin(sequence, operation)) {
+    operation.begin();
+    return;
+  }
+  SavedMessages early = its_stream.take_early(sequence);
+  operation.begin();
+  // It may be over, or be it by one of these.
+  use_early(early);
 }
 
 void CollectiveService::end(CollectiveOperation& operation) {

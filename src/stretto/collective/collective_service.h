@@ -83,10 +83,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void begin(CollectiveOperation& operation);
   /// An operation that has begun is over.
   void end(CollectiveOperation& operation);
+  /// Whether any node is lost.
+  bool any_lost() const noexcept { return any_lost_; }
   /// A member that is lost, if there is one.
-  std::optional<NodeId> lost_member(const Group& group) const {
-    return any_lost_ ? find_lost_member(group) : std::nullopt;
-  }
+  std::optional<NodeId> find_lost_member(const Group& group) const;
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
   /// Says that this node was in another operation than `theirs`, and is through with it.
@@ -120,6 +120,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
+  void begin_one(CollectiveOperation& operation);
   void note_used(const fabric::Message& message);
   void use_early(SavedMessages& messages);
   template <class Visit>
@@ -132,7 +133,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     Stream* const recent = recent_[id % recent_.size()];
     return recent != nullptr && recent->id() == id ? recent : nullptr;
   }
-  std::optional<NodeId> find_lost_member(const Group& group) const;
 
   Node& node_;
   fabric::Endpoint& endpoint_;

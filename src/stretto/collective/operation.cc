@@ -112,7 +112,8 @@ void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
     placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
   }
   prepared.begin_use();
-  identity_ = stream.identify(stream.next_sequence(calls()), call_, prepared);
+  header_.identity = stream.identify(stream.next_sequence(calls()), call_, prepared);
+  header_.line = where_.line();
   buffers_.set_input(call_.input);
   buffers_.set_output(call_.output);
   stage_ = Stage::waiting;
@@ -133,11 +134,13 @@ void CollectiveOperation::begin() {
     fail(failure_ != nullptr ? std::exchange(failure_, nullptr) : service_.cancelled(), Tell::everybody);
     return;
   }
-  if (const std::optional<NodeId> lost = service_.lost_member(group())) {
-    fail(std::make_shared<const Error>(ErrorCode::peer_lost,
-                                       describe() + ": node " + std::to_string(*lost) + " of the group is lost"),
-         Tell::neighbours);
-    return;
+  if (service_.any_lost()) {
+    if (const std::optional<NodeId> lost = service_.find_lost_member(group())) {
+      fail(std::make_shared<const Error>(ErrorCode::peer_lost,
+                                         describe() + ": node " + std::to_string(*lost) + " of the group is lost"),
+           Tell::neighbours);
+      return;
+    }
   }
   try {
     prepare();
@@ -241,7 +244,7 @@ void CollectiveOperation::on_released(NodeId from, std::uint64_t pieces) {
 // Nor does it end while what it has itself begun with its buffers is under way.
 void CollectiveOperation::finish_if_untouched() {
   if (stage_ != Stage::failed || under_way_ > 0) return;
-  for (const NodeId peer : std::exchange(to_release_, {})) service_.say_released(peer, identity_, all_pieces);
+  for (const NodeId peer : std::exchange(to_release_, {})) service_.say_released(peer, identity(), all_pieces);
   forget_past_exposures();
   if (!exposures_.empty()) return;
   large_.forget_landings();

@@ -53,7 +53,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
-  const Identity& identity() const noexcept { return identity_; }
+  const Identity& identity() const noexcept { return header_.identity; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
   /// The service's: its place among those that are under way.
@@ -161,7 +161,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t receive_step(NodeId from, std::uint32_t tag) const {
     return plan_->receive_step(group_.rank_of(from), tag);
   }
-  CallHeader header(std::uint32_t tag) const noexcept { return {identity_, tag, where_.line()}; }
+  CallHeader header(std::uint32_t tag) const noexcept { return {identity(), tag, header_.line}; }
 
   CollectiveService& service_;
   std::uint64_t stream_id_;  // until it has its number
@@ -175,7 +175,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   Stream* stream_ = nullptr;
   Preparation* preparation_ = nullptr;
   const Plan* plan_ = nullptr;
-  Identity identity_{};
+  CallHeader header_{};  // of its messages, but for the tag
   Cause failure_;
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over

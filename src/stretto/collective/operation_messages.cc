@@ -35,7 +35,8 @@ void CollectiveOperation::start_send(std::uint32_t step) {
 
 void CollectiveOperation::send_data(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
-  send_to(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header(what.tag)), data_of(step));
+  header_.tag = what.tag;
+  send_to(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_), data_of(step));
   complete_step(step);
 }
 
@@ -85,13 +86,13 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
 // Whether a message is of this operation; those that are not end it. Of those that are, who looks up their step sees
 // whether it is a member's.
 bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
-  if (stage_ == Stage::begun && theirs.identity.digest == identity_.digest) return true;
+  if (stage_ == Stage::begun && theirs.identity.digest == identity().digest) return true;
   require_member(from);
   if (stage_ == Stage::failed || stage_ == Stage::over) {
-    if (theirs.identity.digest != identity_.digest) service_.say_other(from, theirs.identity);
+    if (theirs.identity.digest != identity().digest) service_.say_other(from, theirs.identity);
     return false;
   }
-  if (theirs.identity.digest == identity_.digest) return true;
+  if (theirs.identity.digest == identity().digest) return true;
   fail_to_match(from, theirs, what_may_differ);
   return false;
 }

@@ -16,14 +16,18 @@ class SavedMessages {
   SavedMessages() = default;
   SavedMessages(SavedMessages&& other) noexcept : list_(std::exchange(other.list_, {})) {}
   SavedMessages& operator=(SavedMessages&& other) noexcept {
-    std::swap(list_, other.list_);
+    clear();
+    list_ = std::exchange(other.list_, {});
     return *this;
   }
-  ~SavedMessages() {
-    while (list_.first != nullptr) drop_first();
-  }
+  ~SavedMessages() { clear(); }
 
   bool empty() const noexcept { return list_.first == nullptr; }
+
+  void clear() noexcept {
+    while (list_.first != nullptr) drop_first();
+    list_ = {};
+  }
 
   /// REQUIRES: the message is one that a fabric carries (see fabric::max_message_bytes).
   void add(const fabric::Message& message);

@@ -56,8 +56,10 @@ class ServeList {
     if (!kept_.empty()) take_up_kept(context);
     while (turn < turns) {
       ++turn;
-      if (context.poll_ != nullptr) context.poll_(context.poll_argument_);
-      if (context.has_work() || !waiting_.empty() || enough(argument)) break;
+      const bool happened = context.poll_ != nullptr && context.poll_(context.poll_argument_);
+      if (context.has_work() || !waiting_.empty()) break;
+      // To ask costs as much as to poll; what other threads do may be seen a little later.
+      if ((happened || turn % turns_between_questions == 0) && enough(argument)) break;
     }
     drain_and_unlock(context, Context::Rest::kept);
     serve_waiting(Context::Rest::kept);
@@ -133,6 +135,8 @@ class ServeList {
     waiting_.clear();
     active_ = false;
   }
+
+  static constexpr unsigned turns_between_questions = 4;
 
   std::vector<Context*> waiting_;
   std::vector<Context*> kept_;  // by those who serve again

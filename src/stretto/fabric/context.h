@@ -59,9 +59,10 @@ class Context {
   /// Drains what is there if the baton is free, and what this thread has kept elsewhere. Any thread. Returns whether
   /// any item ran. Who keeps the rest serves again, or calls `hand_over_rest`.
   bool serve(Rest rest = Rest::handed_over) noexcept;
-  /// Serves again and again, without letting go of the baton in between, until `enough()` (which does not throw), there
-  /// is something to do elsewhere or `turns` are over, and keeps the rest: for who polls, and is to see what arrives as
-  /// soon as it can. Others enter after so many turns only. Returns how many there were; zero: the baton is not free.
+  /// Serves again and again, without letting go of the baton in between, until `enough()` (which does not throw; it is
+  /// asked after turns in which something came, and after each fourth one), there is something to do elsewhere or
+  /// `turns` are over, and keeps the rest: for who polls, and is to see what arrives as soon as it can. Others enter
+  /// after so many turns only. Returns how many there were; zero: the baton is not free.
   template <class Enough>
   unsigned serve_until(unsigned turns, Enough&& enough) noexcept {
     return serve_until(

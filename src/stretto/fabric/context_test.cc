@@ -190,16 +190,22 @@ TEST(Context, APollIsAskedUnderTheBaton) {
 
 TEST(Context, ServesUntilItIsEnoughOrTheTurnsAreOver) {
   Context context(nullptr);
-  int polls = 0;
+  struct Source {
+    int polls = 0;
+    bool has_something = false;
+  } source;
   context.set_poll(
       [](void* argument) {
-        ++*static_cast<int*>(argument);
-        return false;
+        Source& polled = *static_cast<Source*>(argument);
+        ++polled.polls;
+        return polled.has_something;
       },
-      &polls);
+      &source);
   EXPECT_EQ(context.serve_until(10, [] { return false; }), 10U);
-  EXPECT_EQ(polls, 10);
-  EXPECT_EQ(context.serve_until(10, [&] { return polls == 13; }), 3U);
+  EXPECT_EQ(source.polls, 10);
+  EXPECT_EQ(context.serve_until(10, [] { return true; }), 4U) << "what others do is seen now and then";
+  source.has_something = true;
+  EXPECT_EQ(context.serve_until(10, [&] { return source.polls == 17; }), 3U) << "what came is seen at once";
   // What is queued is done, and ends it.
   std::vector<int> log;
   bool posted = false;

@@ -24,6 +24,13 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
+// Of one core.
+std::size_t second_level_cache_bytes() noexcept {
+  constexpr std::size_t usual = std::size_t{1} << 20U;
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;
+}
+
 [[noreturn]] void fail(const std::string& what, int reason) {
   throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(reason));
 }
@@ -83,19 +90,27 @@ std::uint64_t Segment::allocate(std::size_t bytes, std::size_t alignment) {
       in_use_ += bytes;
       return offset;
     }
-    grow(bytes + alignment);
+    make_room(bytes + alignment);
   }
 }
 
-// REQUIRES: mutex_ is held.
-void Segment::grow(std::size_t needed) {
-  const std::size_t old = grown_.load(std::memory_order_relaxed);
-  const std::size_t piece = std::min(round_up(needed, growth_bytes), capacity_ - old);
-  if (piece == 0 || (piece < needed && free_.empty())) {
+// Grows, or else ends all rest. REQUIRES: mutex_ is held.
+void Segment::make_room(std::size_t needed) {
+  const std::size_t left = capacity_ - grown_.load(std::memory_order_relaxed);
+  if (left >= needed || (left > 0 && !free_.empty())) {
+    grow(std::min(round_up(needed, growth_bytes), left));
+  } else if (!resting_.empty()) {
+    end_rest(0);
+  } else {
     throw Error(ErrorCode::out_of_resources, "the segment of " + std::to_string(capacity_) + " bytes is used up (" +
                                                  std::to_string(in_use_) +
                                                  " in use); release memory or raise STRETTO_SEGMENT_BYTES");
   }
+}
+
+// REQUIRES: mutex_ is held.
+void Segment::grow(std::size_t piece) {
+  const std::size_t old = grown_.load(std::memory_order_relaxed);
   // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
   if (descriptor_ >= 0) {
     int result = 0;
@@ -120,7 +135,29 @@ void Segment::release(std::uint64_t offset) {
   const std::size_t bytes = found->second;
   used_.erase(found);
   in_use_ -= bytes;
-  add_free(offset, bytes);
+  rest(offset, bytes);
+}
+
+// What is large lets its own beginning rest by the time that its end is used. REQUIRES: mutex_ is held.
+void Segment::rest(std::uint64_t offset, std::size_t bytes) {
+  static const std::size_t most_resting = 2 * second_level_cache_bytes();
+  if (bytes >= most_resting / 2) {
+    add_free(offset, bytes);
+    return;
+  }
+  resting_.push_back({offset, bytes});
+  resting_bytes_ += bytes;
+  end_rest(most_resting);
+}
+
+// Frees what has rested longest, but for `most_bytes`. REQUIRES: mutex_ is held.
+void Segment::end_rest(std::size_t most_bytes) {
+  while (resting_bytes_ > most_bytes) {
+    const Range range = resting_.front();
+    resting_.pop_front();
+    resting_bytes_ -= range.bytes;
+    add_free(range.offset, range.bytes);
+  }
 }
 
 // Adds a free range, joined with its neighbours. REQUIRES: mutex_ is held.

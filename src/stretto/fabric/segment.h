@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -11,7 +12,9 @@ namespace stretto::fabric {
 /// A node's segment: memory that peers reach by put, get or, on the same host, directly.
 ///
 /// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
-/// and never a signal (CONTRACTS 2). Any thread may allocate and release.
+/// and never a signal (CONTRACTS 2). What is released rests before it is used again: until then it lies in the caches
+/// of peers that have read it, from which to write to it would have to take it, line by line (decision 37). Any thread
+/// may allocate and release.
 class Segment {
  public:
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
@@ -40,7 +43,15 @@ class Segment {
   int descriptor() const noexcept { return descriptor_; }
 
  private:
-  void grow(std::size_t needed);
+  struct Range {
+    std::uint64_t offset;
+    std::size_t bytes;
+  };
+
+  void make_room(std::size_t needed);
+  void grow(std::size_t piece);
+  void rest(std::uint64_t offset, std::size_t bytes);
+  void end_rest(std::size_t most_bytes);
   void add_free(std::uint64_t offset, std::size_t bytes);
 
   std::size_t capacity_;
@@ -51,6 +62,8 @@ class Segment {
   std::size_t in_use_ = 0;
   std::map<std::uint64_t, std::size_t> free_;  // by offset, never adjacent
   std::map<std::uint64_t, std::size_t> used_;
+  std::deque<Range> resting_;  // neither free nor used, the one released first is first
+  std::size_t resting_bytes_ = 0;
 };
 
 }  // namespace stretto::fabric

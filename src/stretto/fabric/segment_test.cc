@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,20 @@ TEST_P(SegmentTest, AllOfItCanBeOneAllocation) {
   segment.release(small);
   const std::uint64_t offset = segment.allocate(8 * mebibyte);
   EXPECT_TRUE(segment.contains(offset, 8 * mebibyte));
+}
+
+TEST_P(SegmentTest, WhatIsReleasedRestsForAWhile) {
+  Segment segment(512 * mebibyte, GetParam());
+  constexpr std::size_t bytes = mebibyte / 16;
+  std::set<std::uint64_t> used;
+  for (;;) {
+    const std::uint64_t offset = segment.allocate(bytes);
+    segment.release(offset);
+    EXPECT_EQ(segment.bytes_in_use(), 0U);
+    if (!used.insert(offset).second) break;
+  }
+  EXPECT_GE(used.size() * bytes, mebibyte / 2) << "it was used again while peers' caches had it";
+  EXPECT_LE(used.size() * bytes, 256 * mebibyte) << "it is never used again";
 }
 
 TEST_P(SegmentTest, MisuseIsRefused) {

@@ -43,6 +43,8 @@ struct HostPeer {
   bool edge_made = false;  ///< our ring towards it exists
   bool waiting = false;    ///< its outbox is on the transport's list
   std::map<std::uint64_t, PendingGet> gets;
+
+  bool has_message() const noexcept { return standing == Standing::present && reader.ready(); }
 };
 
 }  // namespace stretto::fabric::cluster

@@ -79,7 +79,11 @@ bool HostTransport::progress() {
   if (control_ == nullptr || progressing_) return false;
   progressing_ = true;
   bool happened = notice_senders();
-  for (std::size_t i = 0; i < receiving_.size(); ++i) happened |= receive(*receiving_[i]);
+  for (std::size_t i = 0; i < receiving_.size(); ++i) {
+    if (!receiving_[i]->has_message()) continue;
+    receive(*receiving_[i]);
+    happened = true;
+  }
   if (!waiting_.empty()) happened |= drain_waiting();
   if (time_to_look()) happened |= look_around(0);
   progressing_ = false;
@@ -99,19 +103,10 @@ bool HostTransport::time_to_look() {
   return true;
 }
 
-bool HostTransport::senders_unnoticed() const noexcept {
-  const SharedPage& shared = control_->shared();
-  for (std::size_t word = 0; word * 64 < peers_.size(); ++word) {
-    if ((shared.senders[word].load(std::memory_order_relaxed) & ~noticed_[word]) != 0) return true;
-  }
-  return false;
-}
-
-bool HostTransport::notice_senders() {
-  if (!senders_unnoticed()) return false;
+bool HostTransport::take_up_senders() {
   bool happened = false;
-  for (std::size_t word = 0; word * 64 < peers_.size(); ++word) {
-    std::uint64_t news = control_->shared().senders[word].load(std::memory_order_acquire) & ~noticed_[word];
+  for (std::size_t word = 0; word < sender_words_; ++word) {
+    std::uint64_t news = shared_->senders[word].load(std::memory_order_acquire) & ~noticed_[word];
     noticed_[word] |= news;
     for (; news != 0; news &= news - 1) {
       const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(news));
@@ -124,8 +119,7 @@ bool HostTransport::notice_senders() {
   return happened;
 }
 
-bool HostTransport::receive(HostPeer& peer) {
-  if (peer.standing != Standing::present || !peer.reader.ready()) return false;
+void HostTransport::receive(HostPeer& peer) {
   for (int i = 0; i < messages_a_turn && peer.standing == Standing::present; ++i) {
     const DecodedLine line = peer.reader.take(buffer_.data());
     if (line.state == LineState::empty) break;
@@ -136,7 +130,6 @@ bool HostTransport::receive(HostPeer& peer) {
     handle(peer, line.head);
   }
   if (peer.reader.give_back()) peer.memory->ring_if_armed();
-  return true;
 }
 
 void HostTransport::handle(HostPeer& peer, const LineHead& head) {
@@ -209,7 +202,7 @@ bool HostTransport::drain_waiting() {
 bool HostTransport::anything_to_do() {
   if (senders_unnoticed() || !ended_.empty()) return true;
   for (const HostPeer* const peer : receiving_) {
-    if (peer->standing == Standing::present && peer->reader.ready()) return true;
+    if (peer->has_message()) return true;
   }
   return std::any_of(waiting_.begin(), waiting_.end(), [](HostPeer* peer) { return peer->outbox->can_advance(); });
 }

@@ -84,6 +84,8 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   for (const HostPeer& peer : peers_) place_of_[peer.node] = peer.place;
   place_ = place_of_[self_];
   control_ = std::make_unique<Control>(ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
+  shared_ = &control_->shared();
+  sender_words_ = (peers_.size() + 63) / 64;
   watcher_.add(control_->doorbell(), tag_doorbell);
   const auto is_peer = [this](NodeId node) {
     return node < place_of_.size() && node != self_ && peers_[place_of_[node]].node == node;
@@ -195,8 +197,7 @@ void HostTransport::end(HostPeer& peer, const Error& cause) {
   }
   // All that it wrote before the end is in its ring: nothing of a peer's last words is lost.
   notice_senders();
-  while (receive(peer)) {
-  }
+  while (peer.has_message()) receive(peer);
   if (peer.standing == Standing::lost) return;
   if (peer.said_goodbye) {
     let_go(peer, Standing::left);

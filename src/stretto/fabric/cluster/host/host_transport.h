@@ -79,9 +79,15 @@ class HostTransport final : public Transport {
     waiting_.push_back(&peer);
   }
   bool time_to_look();
-  bool notice_senders();
-  bool senders_unnoticed() const noexcept;
-  bool receive(HostPeer& peer);
+  bool senders_unnoticed() const noexcept {
+    for (std::size_t word = 0; word < sender_words_; ++word) {
+      if ((shared_->senders[word].load(std::memory_order_relaxed) & ~noticed_[word]) != 0) return true;
+    }
+    return false;
+  }
+  bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
+  bool take_up_senders();
+  void receive(HostPeer& peer);
   void handle(HostPeer& peer, const LineHead& head);
   void handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
   void handle_get_request(HostPeer& peer, ConstByteSpan header);
@@ -97,9 +103,11 @@ class HostTransport final : public Transport {
   Watcher watcher_;
   Door door_;
 
-  std::unique_ptr<Control> control_;  // from `start` on
-  std::uint32_t place_ = 0;           // this node's own, among the nodes of the host by rank
-  std::vector<HostPeer> peers_;       // by place; this node's own entry is unused
+  std::unique_ptr<Control> control_;    // from `start` on
+  const SharedPage* shared_ = nullptr;  // its
+  std::size_t sender_words_ = 0;        // that are used there
+  std::uint32_t place_ = 0;             // this node's own, among the nodes of the host by rank
+  std::vector<HostPeer> peers_;         // by place; this node's own entry is unused
   std::vector<std::uint32_t> place_of_;
   std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
   std::vector<HostPeer*> receiving_;

@@ -26,7 +26,7 @@ constexpr DecodedLine bad(std::string_view fault) noexcept { return {LineState::
 
 }  // namespace
 
-DecodedLine detail::judge_unusual(const LineHead& head) noexcept {
+DecodedLine detail::judge_unusual(LineHead head) noexcept {
   if (head.kind == 0 || head.kind >= end_of_kinds) return bad("its kind is unknown");
   if (head.header_bytes > max_header_bytes) return bad("its header is too long");
   if (head.bytes() > max_message_bytes) return bad("it is too long");

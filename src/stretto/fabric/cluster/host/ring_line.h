@@ -78,7 +78,7 @@ struct DecodedLine {
 namespace detail {
 
 /// What is no message of the layers above, or none at all.
-DecodedLine judge_unusual(const LineHead& head) noexcept;
+DecodedLine judge_unusual(LineHead head) noexcept;
 
 }  // namespace detail
 
