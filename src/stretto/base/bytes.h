@@ -34,10 +34,9 @@ namespace detail {
 void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;
 
 // The first and the last word, which may overlap.
-template <class Word>
-void copy_two_words(std::byte* to, ConstByteSpan from) noexcept {
-  Word first;
-  Word last;
+inline void copy_two_words(std::byte* to, ConstByteSpan from) noexcept {
+  std::uint64_t first;
+  std::uint64_t last;
   const std::size_t last_at = from.size() - sizeof last;
   std::memcpy(&first, from.data(), sizeof first);
   std::memcpy(&last, from.data() + last_at, sizeof last);
@@ -72,7 +71,7 @@ inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
   // Headers and single values are not worth a call.
   const std::size_t bytes = from.size();
   if (bytes >= 8 && bytes <= 16) {
-    detail::copy_two_words<std::uint64_t>(to, from);
+    detail::copy_two_words(to, from);
   } else if (bytes > 16 && bytes <= 32) {
     detail::copy_by_fields(to, from);
   } else {
