@@ -138,10 +138,11 @@ void Segment::release(std::uint64_t offset) {
   rest(offset, bytes);
 }
 
-// What is large lets its own beginning rest by the time that its end is used. REQUIRES: mutex_ is held.
+// Where nodes share a process, there may be thousands of them: memory that rests would be too much for all. What is
+// large lets its own beginning rest by the time that its end is used. REQUIRES: mutex_ is held.
 void Segment::rest(std::uint64_t offset, std::size_t bytes) {
   static const std::size_t most_resting = 2 * second_level_cache_bytes();
-  if (bytes >= most_resting / 2) {
+  if (descriptor_ < 0 || bytes >= most_resting / 2) {
     add_free(offset, bytes);
     return;
   }

@@ -12,9 +12,9 @@ namespace stretto::fabric {
 /// A node's segment: memory that peers reach by put, get or, on the same host, directly.
 ///
 /// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
-/// and never a signal (CONTRACTS 2). What is released rests before it is used again: until then it lies in the caches
-/// of peers that have read it, from which to write to it would have to take it, line by line (decision 37). Any thread
-/// may allocate and release.
+/// and never a signal (CONTRACTS 2). What is released, and other processes may have read, rests before it is used
+/// again: to write to it would have to take it out of their caches, line by line (decision 37). Any thread may allocate
+/// and release.
 class Segment {
  public:
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
