@@ -94,23 +94,25 @@ std::uint64_t Segment::allocate(std::size_t bytes, std::size_t alignment) {
   }
 }
 
-// Grows, or else ends all rest. REQUIRES: mutex_ is held.
+// Grows; where that can't be, ends all rest. REQUIRES: mutex_ is held.
 void Segment::make_room(std::size_t needed) {
-  const std::size_t left = capacity_ - grown_.load(std::memory_order_relaxed);
-  if (left >= needed || (left > 0 && !free_.empty())) {
-    grow(std::min(round_up(needed, growth_bytes), left));
-  } else if (!resting_.empty()) {
+  try {
+    grow(needed);
+  } catch (const Error&) {
+    if (resting_.empty()) throw;
     end_rest(0);
-  } else {
-    throw Error(ErrorCode::out_of_resources, "the segment of " + std::to_string(capacity_) + " bytes is used up (" +
-                                                 std::to_string(in_use_) +
-                                                 " in use); release memory or raise STRETTO_SEGMENT_BYTES");
   }
 }
 
 // REQUIRES: mutex_ is held.
-void Segment::grow(std::size_t piece) {
+void Segment::grow(std::size_t needed) {
   const std::size_t old = grown_.load(std::memory_order_relaxed);
+  const std::size_t piece = std::min(round_up(needed, growth_bytes), capacity_ - old);
+  if (piece == 0 || (piece < needed && free_.empty())) {
+    throw Error(ErrorCode::out_of_resources, "the segment of " + std::to_string(capacity_) + " bytes is used up (" +
+                                                 std::to_string(in_use_) +
+                                                 " in use); release memory or raise STRETTO_SEGMENT_BYTES");
+  }
   // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
   if (descriptor_ >= 0) {
     int result = 0;

@@ -49,7 +49,7 @@ class Segment {
   };
 
   void make_room(std::size_t needed);
-  void grow(std::size_t piece);
+  void grow(std::size_t needed);
   void rest(std::uint64_t offset, std::size_t bytes);
   void end_rest(std::size_t most_bytes);
   void add_free(std::uint64_t offset, std::size_t bytes);
