@@ -95,7 +95,8 @@ bool FabricWatch::arm(int watcher) {
 bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   if (endpoints_.empty()) return false;
   const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
-  const bool attended = std::exchange(polls_seen_, polls) != polls;
+  // Who has the baton may be at it for many pieces without polling, and was displaced by this very look.
+  const bool attended = std::exchange(polls_seen_, polls) != polls || somebody_serves();
   found_unattended_ = !attended && engaged();
   if (attended) return false;
   stay_engaged(do_others, stopping);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <ctime>
 #include <memory>
 
@@ -50,6 +51,29 @@ TEST_F(FabricWatchTest, TicksAreNeverLongerThanAPartOfASecond) {
   EXPECT_EQ(longest.tv_sec, 0);
   EXPECT_GT(longest.tv_nsec, tick(8).tv_nsec);
   EXPECT_LT(2 * longest.tv_nsec, 1'000'000'000);
+}
+
+// A tick displaces the worker that it looks for. One that has the baton is at work on what is under way, though it does
+// not poll for as long as that takes.
+TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
+  const auto tick_after_a_look = [this](bool somebody_serves) {
+    FabricWatch watch([] { return 0.0; }, [] {});
+    watch.start(endpoints_, true, 1);
+    const std::atomic<bool> stopping{true};
+    auto look = [&] { watch.arm_service([] { return false; }, stopping); };
+    if (somebody_serves) {
+      context_.enter(look);
+    } else {
+      look();
+    }
+    watch.disarm(FabricWatch::service);
+    return watch.tick_of_service(false).value().tv_nsec;
+  };
+  const long when_idle = tick_after_a_look(false);
+  context_.engage();
+  EXPECT_LT(tick_after_a_look(false), when_idle);
+  EXPECT_EQ(tick_after_a_look(true), when_idle);
+  context_.disengage();
 }
 
 TEST_F(FabricWatchTest, CountsWhatPeersWereGivenToDo) {
