@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/shared_copy.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/eager_window.h"
@@ -59,6 +60,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
+  /// How this node writes what `peer` reads next, where they share memory.
+  SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
   /// An operation waits for a member that has not heard of it. It is told when this node comes to rest: until then the
   /// operation may tell by what it sends (decision 6).
   void greet_later() noexcept {
@@ -143,6 +146,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::vector<CollectiveOperation*> under_way_;        // each knows its place
   const schedule::Algorithm* named_last_ = nullptr;    // by a caller
   EagerWindow eager_window_;
+  std::map<NodeId, SharedCopy> copies_;
   Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;

@@ -154,7 +154,8 @@ void LargeMessages::stage_piece(std::uint32_t step) {
   const ByteSpan data = data_of(step);
   const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
-  copy_bytes(endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
+  operation_.service_.copy_for(step_at(step).node)
+      .copy(endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
     if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes);
@@ -250,7 +251,8 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   const ByteSpan data = data_of(step);
   const bool each_piece = outgoing.landing != 0;
   if (upto > outgoing.bytes) {
-    copy_bytes(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
+    operation_.service_.copy_for(step_at(step).node)
+        .copy(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
     outgoing.bytes = upto;
   }
   if (!each_piece || upto == data.size()) return;
@@ -347,7 +349,8 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   Transfer& incoming = transfer(step);
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
   if (std::exchange(incoming.known, true)) {
-    operation_.do_piece_of_combine();
+    // Its own pieces, for which others wait, come between.
+    if (!operation_.has_turn_) operation_.do_piece_of_combine();
   } else {
     incoming.place = memory_of(from, header.offset, header.bytes);
     if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);

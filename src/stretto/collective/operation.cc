@@ -89,8 +89,8 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
       break;
     case Stage::begun:
       operation.has_turn_ = false;
-      operation.do_piece_of_combine();
       operation.large_.do_piece();
+      operation.do_piece_of_combine();
       operation.run();
       break;
     case Stage::failed:

@@ -66,7 +66,7 @@ Outbox::Step Outbox::step(Put& put) {
   const std::uint64_t left = put.source.size() - put.at;
   if (put.place != nullptr) {
     const std::size_t piece = std::min<std::uint64_t>(left, copy_piece_bytes);
-    copy_bytes(put.place + put.at, put.source.subspan(put.at, piece));
+    copy_.copy(put.place + put.at, put.source.subspan(put.at, piece));
     put.at += piece;
     if (piece < left) return Step::moved;
     if (!write(kind_of(OwnKind::notification), bytes_of(put.notification), {})) {

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "stretto/base/shared_copy.h"
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/ring.h"
 #include "stretto/fabric/cluster/transport.h"
@@ -93,6 +94,7 @@ class Outbox {
   bool direct_;
   RingWriter writer_;
   std::deque<Job> queue_;
+  SharedCopy copy_;
 };
 
 }  // namespace stretto::fabric::cluster
