@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "stretto/base/affinity.h"
 #include "stretto/core/processor.h"
 #include "stretto/core/task_record.h"
 #include "stretto/core/test_support.h"
@@ -196,6 +197,25 @@ TEST(Task, ReadyProcessorsFindIdleWorkers) {
         },
         3);
   }
+}
+
+// On one core nobody attends, and whoever else is free may come too late: once in so many times is enough.
+TEST(Task, WhoAttendsToSomethingLargeLeavesItsTasksToOthers) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core: nobody attends to anything";
+  run_on("local:1", [](Node& node) {
+    const UserEvent something_large = node.create_user_event();
+    bool taken = false;
+    for (int i = 0; i < 10'000 && !taken; ++i) {
+      std::atomic<bool> begun{false};
+      const Event done = node.spawn([&begun] { begun = true; }, SpawnOptions().processor(1));
+      node.attend(something_large, 1e-3);
+      taken = begun;
+      node.wait(done);
+      std::this_thread::yield();  // the other worker may be on this core
+    }
+    EXPECT_TRUE(taken);
+    something_large.trigger();
+  });
 }
 
 // Section 3 of the Realm paper: A, a copy of its result (a task here) that B works on, C beside them, then D.

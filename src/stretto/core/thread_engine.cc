@@ -25,6 +25,8 @@ namespace {
 constexpr double longest_attendance_seconds = 200e-6;
 // Who has been heard of is at it, too, and goes on unless the kernel takes its core for a moment.
 constexpr double patience_factor_once_heard = 2;
+// Another worker is woken for what this one leaves lying only where that takes longer than to wake it.
+constexpr double worth_waking_seconds = 30e-6;
 // A worker that searches takes from another one's queue what lies there so long while nothing is taken from it, or as
 // soon as more than so many lie there. Short tasks are done faster where they became ready: moving one to another core
 // costs as much as running it.
@@ -103,11 +105,31 @@ void ThreadEngine::ring(Seat& seat) noexcept {
 void ThreadEngine::wake_one_locked(bool service, Seat*& woken) noexcept {
   if (!service && searching_.load(std::memory_order_seq_cst) > 0) return;
   for (const auto& seat : seats_) {
-    if (seat->service != service || !seat->asleep) continue;
-    seat->asleep = false;
+    if (seat->service != service || !wake_locked(*seat)) continue;
     woken = seat.get();
     return;
   }
+}
+
+// Returns whether it is to be rung. REQUIRES: mutex_ is held.
+bool ThreadEngine::wake_locked(Seat& seat) noexcept {
+  if (!std::exchange(seat.asleep, false)) return false;
+  if (!seat.service) coming_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void ThreadEngine::wake_one_for_tasks() noexcept {
+  Seat* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    wake_one_locked(false, woken);
+  }
+  if (woken != nullptr) ring(*woken);
+}
+
+// A worker that was woken looks for work, or has found some.
+void ThreadEngine::arrive(Seat& seat) noexcept {
+  if (std::exchange(seat.was_woken, false)) coming_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // In the calling worker's own queue, which it looks into next.
@@ -118,12 +140,7 @@ bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
   if (seat.service) return false;
   seat.local.push(processor);
   if (searching_.load(std::memory_order_seq_cst) > 0 || asleep_.load(std::memory_order_seq_cst) == 0) return true;
-  Seat* woken = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    wake_one_locked(false, woken);
-  }
-  if (woken != nullptr) ring(*woken);
+  wake_one_for_tasks();
   return true;
 }
 
@@ -147,7 +164,7 @@ void ThreadEngine::make_ready_for(Processor& processor, Worker& worker) noexcept
     const std::lock_guard lock(mutex_);
     seat.own.push(processor);
     waiting_for(seat.service).fetch_add(1, std::memory_order_seq_cst);
-    was_asleep = std::exchange(seat.asleep, false);
+    was_asleep = wake_locked(seat);
   }
   if (was_asleep) ring(seat);
 }
@@ -199,6 +216,7 @@ Processor* ThreadEngine::next(Worker& worker) {
     if (found == nullptr && stopping_.load()) return nullptr;
     if (found == nullptr && !search(seat, found)) sleep(seat);
     if (found == nullptr) continue;
+    arrive(seat);
     fabric::Context::hand_over_rest();
     return found;
   }
@@ -208,6 +226,7 @@ Processor* ThreadEngine::next(Worker& worker) {
 bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
+  arrive(seat);
   Idling::Limits limits = options_.idling;
   if (!watch_.needed()) {  // whatever comes makes a task ready
     limits.spins = 0;
@@ -242,7 +261,8 @@ Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->local.size() == 0) continue;
     Neglect& neglect = seat.neglect[static_cast<std::size_t>(other->number)];
-    if (other->local.size() > crowded_queue || neglect.look(other->local.taken(), now(), neglected_seconds)) {
+    if (other->local.size() > crowded_queue || other->attends.load(std::memory_order_relaxed) ||
+        neglect.look(other->local.taken(), now(), neglected_seconds)) {
       return other->local.pop();
     }
   }
@@ -269,25 +289,32 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
   return table.query(event) == EventState::triggered;
 }
 
+bool ThreadEngine::somebody_takes_tasks() const noexcept {
+  return searching_.load(std::memory_order_relaxed) + coming_.load(std::memory_order_relaxed) > 0;
+}
+
 // Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
-// thread. Only on a core of its own, and where no task waits for this worker: otherwise it would keep from the core
-// whom it waits for.
+// thread. Only on a core of its own, and where no task waits for this worker alone: otherwise it would keep from the
+// core whom it waits for. What others may take they take at once.
 void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
   const Worker* const worker = Worker::current();
   const bool is_worker = worker != nullptr && &worker->engine() == this;
   if (is_worker && options_.idling.spins > 0 && !seat_of(*worker).service) {
-    const Seat& seat = seat_of(*worker);
+    Seat& seat = seat_of(*worker);
+    seat.attends.store(true, std::memory_order_relaxed);
     const double began = now();
+    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) wake_one_for_tasks();
     double happened = began;
     double time = began;
-    while (time - happened < patience && time - began < longest_attendance_seconds && !has_tasks_for(seat) &&
-           table.query(event) == EventState::untriggered) {
+    while (time - happened < patience && time - began < longest_attendance_seconds &&
+           (!has_tasks_for(seat) || somebody_takes_tasks()) && table.query(event) == EventState::untriggered) {
       const bool progress = watch_.needed() ? watch_.poll() : context.serve(fabric::Context::Rest::kept);
       time = now();
       if (!progress) continue;
       if (happened == began) patience *= patience_factor_once_heard;
       happened = time;
     }
+    seat.attends.store(false, std::memory_order_relaxed);
   }
   fabric::Context::hand_over_rest();
 }
@@ -333,8 +360,11 @@ void ThreadEngine::sleep(Seat& seat) {
   const bool woken = !others_have_work(seat) && doze(seat, armed);
   {
     const std::lock_guard lock(mutex_);
-    seat.asleep = false;
-    if (!seat.service) asleep_.fetch_sub(1, std::memory_order_relaxed);
+    const bool still_asleep = std::exchange(seat.asleep, false);
+    if (!seat.service) {
+      seat.was_woken = !still_asleep;
+      asleep_.fetch_sub(1, std::memory_order_relaxed);
+    }
   }
   if (!armed) return;
   watch_.disarm(watcher);

@@ -68,8 +68,10 @@ class ThreadEngine final : public Engine {
     ReadyQueue local;
     std::uint64_t requests_at_turn = 0;  // see Idling
     std::vector<Neglect> neglect;        // by seat
+    std::atomic<bool> attends{false};    // see attend
     ReadyList own;                       // what only this worker may take; under mutex_
     bool asleep = false;                 // under mutex_
+    bool was_woken = false;              // and has not looked for work since; its own
     int bell = -1;                       // eventfd
     std::thread thread;
   };
@@ -86,6 +88,7 @@ class ThreadEngine final : public Engine {
     return service ? waiting_for_service_ : waiting_for_workers_;
   }
   bool has_tasks_for(const Seat& seat) const noexcept;
+  bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, Processor*& found);
   template <class Over>
   bool idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept;
@@ -96,6 +99,9 @@ class ThreadEngine final : public Engine {
   void wake_service() noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
+  bool wake_locked(Seat& seat) noexcept;
+  void wake_one_for_tasks() noexcept;
+  void arrive(Seat& seat) noexcept;
 
   Options options_;
   std::chrono::steady_clock::time_point started_;  // determinism: this engine is the one that runs in real time
@@ -111,7 +117,9 @@ class ThreadEngine final : public Engine {
   std::atomic<std::uint32_t> waiting_for_workers_{0};
   std::atomic<std::uint32_t> waiting_for_service_{0};
   std::atomic<int> searching_{0};
-  std::atomic<int> asleep_{0};  // ordinary workers
+  // Ordinary workers; who is woken is asleep until it has come.
+  std::atomic<int> asleep_{0};
+  std::atomic<int> coming_{0};
   std::atomic<bool> stopping_{false};
 };
 
