@@ -27,6 +27,8 @@ constexpr std::array settings_table{
                 "least level that is logged: trace, debug, info, warning, error or off"},
     SettingInfo{"STRETTO_SEGMENT_BYTES", SettingKind::bytes, "64GiB",
                 "address space of a node's segment; memory is taken only as it is used"},
+    SettingInfo{"STRETTO_STAGING_BYTES", SettingKind::bytes, "1MiB",
+                "of the segment, through which large data in memory that peers cannot reach pass, for each message"},
     SettingInfo{"STRETTO_STALL_SECONDS", SettingKind::count, "30",
                 "what waits for other nodes for so long is told in the log; 0: nothing is"},
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",

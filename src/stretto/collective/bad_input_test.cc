@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/collective/collective.h"
@@ -23,7 +24,7 @@ class Liar final : public fabric::MessageHandler {
 
   Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
     for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
-                            MessageType::collective_hello}) {
+                            MessageType::collective_hello, MessageType::collective_grant}) {
       node.endpoint().set_handler(type, *this);
     }
   }
@@ -168,10 +169,67 @@ TEST(CollectiveBadInput, BeingReadyForNothingCostsTheConnection) {
   const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
     if (message.type != MessageType::collective_data) return;
     const auto data = fabric::read_header<CallHeader>(message);
-    const ReadyHeader header{data, 0, 1, 4};
+    const ReadyHeader header{data, 0, 1, 4, 4};
     send(liar, MessageType::collective_ready, bytes_of(header), {});
   });
   EXPECT_NE(tale.outcome_at_0.find("is ready for data that are not sent"), std::string::npos) << tale.outcome_at_0;
+}
+
+TEST(CollectiveBadInput, TakingWhatWasNotWrittenCostsTheConnection) {
+  const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
+    if (message.type != MessageType::collective_data) return;
+    const TakenHeader header{fabric::read_header<CallHeader>(message), 4};
+    send(liar, MessageType::collective_taken, bytes_of(header), {});
+  });
+  EXPECT_NE(tale.outcome_at_0.find("has read what was not written"), std::string::npos) << tale.outcome_at_0;
+}
+
+// Node 0 stages its data, in a window, for node 1, which answers the first grant by a lie about windows.
+std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeader&)>& lie) {
+  std::string outcome;
+  RuntimeOptions options = test::options_for("local:2,peer_pointer=segments");
+  options.staging_bytes = std::size_t{64} << 10U;
+  Runtime runtime(options);
+  Node& liar = *runtime.nodes()[1];
+  bool has_lied = false;
+  const Liar handler(liar, [&](const fabric::Message& message) {
+    if (message.type != MessageType::collective_grant || std::exchange(has_lied, true)) return;
+    lie(liar, fabric::read_header<GrantHeader>(message));
+  });
+  runtime.run([&](Node& node) -> Task<> {
+    if (node.id() == 1) co_return;  // its handler answers
+    const Group both = Group::all(node);
+    std::vector<int> data(1'000'000, 7);
+    std::vector<int> result(data.size());
+    try {
+      co_await allreduce(node, both, data, result, sum, CollectiveOptions().algorithm("rabenseifner"));
+      outcome = "clean";
+    } catch (const Error& error) {
+      outcome = error.what();
+    }
+  });
+  return outcome;
+}
+
+TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
+  const std::string read_too_far = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
+    const TakenHeader header{granted.call, granted.bytes};
+    send(liar, MessageType::collective_taken, bytes_of(header), {});
+  });
+  EXPECT_NE(read_too_far.find("has read what was not written"), std::string::npos) << read_too_far;
+  for (const std::uint64_t window : {std::uint64_t{0}, std::uint64_t{4098}, std::uint64_t{1} << 40U}) {
+    const std::string odd = outcome_of_lie([window](Node& liar, const GrantHeader& granted) {
+      const GrantHeader header{granted.call, granted.offset, granted.bytes, 0, window};
+      send(liar, MessageType::collective_grant, bytes_of(header), {});
+    });
+    EXPECT_NE(odd.find("grants it in parts that cannot be read"), std::string::npos) << odd;
+  }
+  const std::string written_too_far = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
+    const fabric::Offset memory = liar.endpoint().segment().allocate(granted.window);
+    const GrantHeader header{granted.call, memory, granted.bytes, granted.window + 4, granted.window};
+    send(liar, MessageType::collective_grant, bytes_of(header), {});
+  });
+  EXPECT_NE(written_too_far.find("grants what it must not have written"), std::string::npos) << written_too_far;
 }
 
 TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {

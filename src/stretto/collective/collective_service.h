@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -62,6 +64,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   EagerWindow& eager_window() noexcept { return eager_window_; }
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
+  /// How much of the segment a message of data that peers can't reach may take.
+  std::size_t most_staged() const noexcept { return std::max(2 * eager_bytes, node_.surroundings().staging_bytes); }
   /// An operation waits for a member that has not heard of it. It is told when this node comes to rest: until then the
   /// operation may tell by what it sends (decision 6).
   void greet_later() noexcept {

@@ -96,7 +96,7 @@ bool LargeMessages::send_in_place(std::uint32_t step) {
   if (step_at(step).is_lent && !are_apart(data, operation_.call_.output)) return false;
   const auto offset = endpoint().offset_for_peers(data.data(), data.size());
   if (!offset) return false;
-  send_grant(step, *offset, data.size());
+  send_grant(step, *offset, data.size(), data.size());
   if (step_at(step).is_lent) lend(step);
   return true;
 }
@@ -108,17 +108,37 @@ void LargeMessages::grant(std::uint32_t step) {
   if (const std::uint32_t other = staged_alike(step); other != Plan::none) {
     transfer(step).staged_by = other;
     const Transfer& copied = transfers_[other];
-    if (copied.bytes > 0) send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes);
+    if (copied.bytes > 0) {
+      send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes, copied.window.bytes());
+    }
     return;
   }
+  Transfer& staged = transfer(step);
+  staged.window = window_for(step);
   try {
-    transfer(step).staging = static_cast<std::int64_t>(endpoint().segment().allocate(data_of(step).size()));
+    staged.staging = static_cast<std::int64_t>(endpoint().segment().allocate(staged.window.bytes()));
   } catch (const Error&) {
     operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
     return;
   }
-  transfer(step).staged_by = step;
+  staged.staged_by = step;
+  // The reader may wait for this step before it reads: it must not wait for the reader.
+  if (step_at(step).is_lent && staged.window.bytes() < data_of(step).size()) lend(step);
   send_later(step);
+}
+
+// All of the data are staged where several read them, which may wait for each other; where they are written over before
+// they have been read; and where a task combines all of them at once.
+StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
+  const PlacedStep& what = step_at(step);
+  const CollectiveCall& call = operation_.call_;
+  std::size_t readers = 0;
+  for (const PlacedStep& other : operation_.placed_->steps) {
+    if (other.kind == schedule::StepKind::send && other.is_pulled && other.data == what.data) ++readers;
+  }
+  const bool is_written_over = what.is_lent && !are_apart(data_of(step), call.output);
+  if (readers > 1 || is_written_over || call.reduction.as_task) return StagingWindow(what.data.bytes);
+  return StagingWindow::of(what.data.bytes, call.element_bytes, operation_.service_.most_staged());
 }
 
 // The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
@@ -141,26 +161,28 @@ void LargeMessages::leave_staging(std::uint32_t step) {
   endpoint().segment().release(static_cast<std::uint64_t>(staging));
 }
 
-void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available) {
+void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window) {
   const PlacedStep& what = step_at(step);
   transfer(step).told = true;
   tell(step, fabric::MessageType::collective_grant,
-       GrantHeader{operation_.header(what.tag), offset, what.data.bytes, available});
+       GrantHeader{operation_.header(what.tag), offset, what.data.bytes, available, window});
   operation_.heard_by(what.peer);
 }
 
 void LargeMessages::stage_piece(std::uint32_t step) {
   Transfer& staged = transfer(step);
   const ByteSpan data = data_of(step);
-  const std::size_t bytes = std::min(piece_bytes, data.size() - staged.bytes);
+  const StagingWindow& window = staged.window;
+  const std::size_t upto = std::min({staged.bytes + piece_bytes, window.writable(), data.size()});
+  const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
   operation_.service_.copy_for(step_at(step).node)
-      .copy(endpoint().segment().pointer(offset) + staged.bytes, data.subspan(staged.bytes, bytes));
+      .copy(endpoint().segment().pointer(offset + window.place_of(staged.bytes)), data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
-    if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes);
+    if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes, window.bytes());
   }
-  if (step_at(step).is_lent && staged.bytes == data.size()) lend(step);
+  if (step_at(step).is_lent && staged.bytes == data.size() && !staged.lent) lend(step);
 }
 
 // What follows need not wait for the receiver; the operation's end does.
@@ -197,6 +219,7 @@ void LargeMessages::say_ready(std::uint32_t step) {
   const bool in_memory = what.shares_memory;
   fabric::Segment& segment = endpoint().segment();
   std::optional<fabric::Offset> offset;
+  incoming.window = StagingWindow(data.size());
   if (in_memory) {
     engage();
     offset = endpoint().offset_for_peers(data.data(), data.size());
@@ -204,8 +227,9 @@ void LargeMessages::say_ready(std::uint32_t step) {
     offset = static_cast<fabric::Offset>(inside);
   }
   if (!offset) {
+    if (in_memory) incoming.window = StagingWindow::of(data.size(), 1, operation_.service_.most_staged());
     try {
-      offset = segment.allocate(data.size());
+      offset = segment.allocate(incoming.window.bytes());
     } catch (const Error&) {
       operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
       return;
@@ -216,7 +240,7 @@ void LargeMessages::say_ready(std::uint32_t step) {
       in_memory ? (incoming.staging >= 0 ? 1 : 0) : operation_.service_.register_landing(operation_, step);
   incoming.told = true;
   tell(step, fabric::MessageType::collective_ready,
-       ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size()});
+       ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size(), incoming.window.bytes()});
   operation_.heard_by(what.peer);
 }
 
@@ -225,9 +249,21 @@ void LargeMessages::send_later(std::uint32_t step) {
   do_piece();
 }
 
+// Whether a send can go on before its reader has said more.
+bool LargeMessages::can_move(std::uint32_t step) const noexcept {
+  const Transfer& outgoing = transfers_[step];
+  const bool is_put = outgoing.staging < 0 && outgoing.place == nullptr;
+  return is_put || outgoing.bytes == step_at(step).data.bytes || outgoing.bytes < outgoing.window.writable();
+}
+
 void LargeMessages::do_piece() {
-  if (sendings_.empty() || !is_begun()) return;
-  const std::uint32_t step = sendings_.front();
+  if (!is_begun()) return;
+  const auto next_that_can_move = [this](auto from) {
+    return std::find_if(from, sendings_.end(), [this](std::uint32_t step) { return can_move(step); });
+  };
+  const auto next = next_that_can_move(sendings_.begin());
+  if (next == sendings_.end()) return;
+  const std::uint32_t step = *next;
   const std::size_t bytes = step_at(step).data.bytes;
   Transfer& outgoing = transfer(step);
   if (outgoing.staging >= 0) {
@@ -239,24 +275,28 @@ void LargeMessages::do_piece() {
   }
   spend_piece();
   if (outgoing.bytes == bytes) {
-    sendings_.erase(sendings_.begin());
+    sendings_.erase(next);
     if (outgoing.place != nullptr) end_send(step);
   }
-  if (!sendings_.empty()) operation_.take_turn_later();
+  if (next_that_can_move(sendings_.begin()) != sendings_.end()) operation_.take_turn_later();
 }
 
-// Into the peer's memory, up to there.
+// Into the peer's memory, up to there, or as far as it has room.
 void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   Transfer& outgoing = transfer(step);
   const ByteSpan data = data_of(step);
-  const bool each_piece = outgoing.landing != 0;
-  if (upto > outgoing.bytes) {
+  const StagingWindow& window = outgoing.window;
+  const std::size_t end = std::min(upto, window.writable());
+  if (end <= outgoing.bytes) return;
+  while (outgoing.bytes < end) {
+    const std::size_t bytes = window.in_one_piece(outgoing.bytes, end);
     operation_.service_.copy_for(step_at(step).node)
-        .copy(outgoing.place + outgoing.bytes, data.subspan(outgoing.bytes, upto - outgoing.bytes));
-    outgoing.bytes = upto;
+        .copy(outgoing.place + window.place_of(outgoing.bytes), data.subspan(outgoing.bytes, bytes));
+    outgoing.bytes += bytes;
   }
-  if (!each_piece || upto == data.size()) return;
-  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(step_at(step).tag), upto});
+  const bool each_piece = outgoing.landing != 0;
+  if (!each_piece || end == data.size()) return;
+  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(step_at(step).tag), end});
 }
 
 void LargeMessages::put_piece(std::uint32_t step) {
@@ -287,6 +327,14 @@ void LargeMessages::end_send(std::uint32_t step) {
   operation_.complete_step(step);
 }
 
+// Only as long as the peer can't have written all: whoever has is through with the message, and may be with all.
+void LargeMessages::say_taken(std::uint32_t step, std::size_t upto) {
+  StagingWindow& window = transfers_[step].window;
+  if (window.writable() >= step_at(step).data.bytes) return;
+  window.take(upto);
+  tell(step, fabric::MessageType::collective_taken, TakenHeader{operation_.header(step_at(step).tag), upto});
+}
+
 void LargeMessages::end_pulled(std::uint32_t receive) {
   if (!is_granted(receive)) return;
   tell(receive, fabric::MessageType::collective_done, operation_.header(step_at(receive).tag));
@@ -297,17 +345,23 @@ void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
   Transfer& incoming = transfer(step);
   const ByteSpan data = data_of(step);
   if (upto <= incoming.bytes) return;
+  incoming.known = true;
   if (incoming.staging >= 0) {
     fabric::Segment& segment = endpoint().segment();
     const auto staging = static_cast<std::uint64_t>(incoming.staging);
-    copy_bytes(data.data() + incoming.bytes, {segment.pointer(staging) + incoming.bytes, upto - incoming.bytes});
+    while (incoming.bytes < upto) {
+      const std::size_t bytes = incoming.window.in_one_piece(incoming.bytes, upto);
+      const std::byte* const from = segment.pointer(staging + incoming.window.place_of(incoming.bytes));
+      copy_bytes(data.data() + incoming.bytes, {from, bytes});
+      incoming.bytes += bytes;
+    }
+    say_taken(step, upto);
     if (upto == data.size()) {
       segment.release(staging);
       incoming.staging = -1;
     }
   }
   incoming.bytes = upto;
-  incoming.known = true;
   if (upto < data.size() || operation_.states_.of(step) != StepStates::State::started) return;
   operation_.complete_step(step);
   operation_.run();
@@ -328,7 +382,9 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
   Transfer& outgoing = transfer(step);
   if (step_at(step).shares_memory) {
     engage();
-    outgoing.place = memory_of(from, header.offset, header.bytes);
+    if (header.window == 0 || header.window > header.bytes) operation_.refuse(from, "has room for nothing");
+    outgoing.place = memory_of(from, header.offset, header.window);
+    outgoing.window = StagingWindow(header.window);
   }
   outgoing.known = true;
   outgoing.offset = header.offset;
@@ -347,15 +403,28 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   }
   engage();
   Transfer& incoming = transfer(step);
+  if (!incoming.known) accept_window(step, header, from);
+  if (header.available > incoming.window.writable()) operation_.refuse(from, "grants what it must not have written");
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
   if (std::exchange(incoming.known, true)) {
     // Its own pieces, for which others wait, come between.
     if (!operation_.has_turn_) operation_.do_piece_of_combine();
   } else {
-    incoming.place = memory_of(from, header.offset, header.bytes);
     if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
   }
   operation_.run();
+}
+
+// What is combined is so by whole elements; by a task, all at once.
+void LargeMessages::accept_window(std::uint32_t step, const GrantHeader& header, NodeId from) {
+  const CollectiveCall& call = operation_.call_;
+  const bool is_whole = header.window == header.bytes;
+  const bool is_part = header.window > 0 && header.window < header.bytes && header.window % call.element_bytes == 0 &&
+                       !call.reduction.as_task;
+  if (!is_whole && !is_part) operation_.refuse(from, "grants it in parts that cannot be read");
+  Transfer& incoming = transfer(step);
+  incoming.place = memory_of(from, header.offset, header.window);
+  incoming.window = StagingWindow(header.window);
 }
 
 void LargeMessages::on_done(const CallHeader& header, NodeId from) {
@@ -383,6 +452,16 @@ void LargeMessages::on_landed(const LandedHeader& header, NodeId from) {
     operation_.refuse(from, "has written what it was not asked for");
   }
   landed(step, header.bytes);
+}
+
+void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.send_step(from, header.call.tag);
+  if (step == Plan::none || transfers_.empty() || header.bytes > transfers_[step].bytes) {
+    operation_.refuse(from, "has read what was not written");
+  }
+  transfers_[step].window.take(header.bytes);
+  if (!operation_.has_turn_) do_piece();
+  operation_.run();
 }
 
 void LargeMessages::on_piece(NodeId from, std::uint32_t step) {

@@ -48,12 +48,22 @@ class LargeMessages {
 
   // For who combines.
 
-  /// Of a receive that is pulled: whether its data are in the sender's memory, where, and how many bytes so far.
+  /// Of a receive that is pulled: whether its data are in the sender's memory, and where.
   bool is_granted(std::uint32_t step) const noexcept {
     return !transfers_.empty() && transfers_[step].place != nullptr;
   }
   const std::byte* place_of(std::uint32_t step) const noexcept { return transfers_[step].place; }
-  std::size_t bytes_of(std::uint32_t step) const noexcept { return transfers_[step].bytes; }
+  /// Where byte `at` of them lies there.
+  std::size_t place_in_grant(std::uint32_t step, std::size_t at) const noexcept {
+    return transfers_[step].window.place_of(at);
+  }
+  /// How far they can be read from `at` on in one go.
+  std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
+    const Transfer& granted = transfers_[step];
+    return at + granted.window.in_one_piece(at, granted.bytes);
+  }
+  /// We have read so much of what a peer grants, or has written to our staging memory.
+  void say_taken(std::uint32_t step, std::size_t upto);
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
   /// What a reduce has made, up to there, is warm: sends of just that, whose receivers are ready, write it at once.
@@ -65,6 +75,7 @@ class LargeMessages {
   void on_grant(const GrantHeader& header, NodeId from);
   void on_done(const CallHeader& header, NodeId from);
   void on_landed(const LandedHeader& header, NodeId from);
+  void on_taken(const TakenHeader& header, NodeId from);
   /// One more piece has come over a wire.
   void on_piece(NodeId from, std::uint32_t step);
 
@@ -98,16 +109,19 @@ class LargeMessages {
   void end_engagement() noexcept;
   void spend_piece() const;
   void grant(std::uint32_t step);
-  void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available);
+  void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);
+  StagingWindow window_for(std::uint32_t step) const noexcept;
   std::uint32_t staged_alike(std::uint32_t step) const noexcept;
   void leave_staging(std::uint32_t step);
   void stage_piece(std::uint32_t step);
   void lend(std::uint32_t step);
+  void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
   void take_granted(std::uint32_t step);
   void say_ready(std::uint32_t step);
   void send_later(std::uint32_t step);
   void write_piece(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
+  bool can_move(std::uint32_t step) const noexcept;
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;

@@ -92,7 +92,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    return from != Plan::none && large_.is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
+    return is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
@@ -115,14 +115,30 @@ void CollectiveOperation::combine_now(std::byte* out, const std::byte* left, con
   call_.reduction.combine(call_.reduction.op.get(), out, left, right, bytes / call_.element_bytes);
 }
 
-// How far it can go: what a peer grants piece by piece is not there at once.
+// How far it can go in one go: what a peer grants piece by piece is not there at once.
 std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const {
   std::size_t bytes = combine.out.size();
   if (combine.step == Plan::none) return bytes;
   for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
-    if (receive != Plan::none && large_.is_granted(receive)) bytes = std::min(bytes, large_.bytes_of(receive));
+    if (!is_granted(receive)) continue;
+    bytes = std::min(bytes, large_.readable_from(receive, combine.done));
   }
   return bytes / call_.element_bytes * call_.element_bytes;
+}
+
+// From where it has come to, so many bytes.
+void CollectiveOperation::combine_piece(const Combine& combine, std::size_t bytes) const {
+  const auto at = [&](std::uint32_t receive) {
+    return is_granted(receive) ? large_.place_in_grant(receive, combine.done) : combine.done;
+  };
+  const bool is_shard = combine.step == Plan::none;
+  const std::byte* const left = combine.left + at(is_shard ? Plan::none : step_at(combine.step).left_from);
+  std::byte* const out = combine.out.data() + combine.done;
+  if (combine.right == nullptr) {
+    copy_bytes(out, {left, bytes});
+  } else {
+    combine_now(out, left, combine.right + at(is_shard ? Plan::none : step_at(combine.step).right_from), bytes);
+  }
 }
 
 void CollectiveOperation::do_piece_of_combine() {
@@ -138,15 +154,11 @@ void CollectiveOperation::do_piece_of_combine() {
     if (available == combine.done && available < combine.out.size()) continue;
     const std::size_t most = std::max(piece_bytes / call_.element_bytes, std::size_t{1}) * call_.element_bytes;
     const std::size_t bytes = std::min(most, available - combine.done);
-    if (combine.right == nullptr) {
-      copy_bytes(combine.out.data() + combine.done, {combine.left + combine.done, bytes});
-    } else {
-      combine_now(combine.out.data() + combine.done, combine.left + combine.done, combine.right + combine.done, bytes);
-    }
+    combine_piece(combine, bytes);
     service_.endpoint().context().spend(cost_of(bytes));
     combine.done += bytes;
     const std::uint32_t step = combine.step;
-    if (step != Plan::none) large_.let_followers_write(step, combine.done);
+    if (step != Plan::none) tell_of_piece(step, combine.done);
     if (combine.done == combine.out.size()) {
       combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
       combined(step);
@@ -154,6 +166,14 @@ void CollectiveOperation::do_piece_of_combine() {
     if (!combines_.empty()) take_turn_later();
     return;
   }
+}
+
+// Of a reduce, or a receive that is copied: it has come so far.
+void CollectiveOperation::tell_of_piece(std::uint32_t step, std::size_t upto) {
+  for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
+    if (is_granted(receive)) large_.say_taken(receive, upto);
+  }
+  large_.let_followers_write(step, upto);
 }
 
 void CollectiveOperation::hand_to_task(std::size_t index) {

@@ -20,7 +20,9 @@ TEST_P(RealTime, RandomProgramsOfEventsAndCollectivesSeeds) {
   for (const std::uint64_t seed : test::seeds(60)) {
     const test::Program program = test::random_program(seed, 1, 7, 24, 20'000);
     const unsigned workers = 1 + static_cast<unsigned>(seed % 3);
-    Runtime runtime(test::options_for(GetParam().of(program.nodes), workers));
+    RuntimeOptions options = test::options_for(GetParam().of(program.nodes), workers);
+    options.staging_bytes = std::size_t{8} << (10 + seed % 6);  // through which large data pass once, or many times
+    Runtime runtime(options);
     test::ProgramRuns runs(program, runtime);
     runtime.run([&](Node& node) -> Task<> {
       const std::string complaints = co_await runs.of(node.id()).run(false);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "stretto/collective/plan.h"
+#include "stretto/collective/staging_window.h"
 
 namespace stretto {
 
@@ -21,6 +22,7 @@ struct Transfer {
   bool told = false;                     ///< likewise, by us
   bool lent = false;                     ///< of a send that is complete: its receiver has not read all of it yet
   std::byte* place = nullptr;            ///< in the peer's memory, where that is mapped
+  StagingWindow window;                  ///< there, or at `staging`
   std::uint64_t offset = 0;              ///< over a wire: of the target
   std::uint32_t pieces = 0;              ///< over a wire: that have been put, or have come
   std::uint64_t landing = 0;             ///< see ReadyHeader; of a receive over a wire: its name

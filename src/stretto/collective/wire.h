@@ -44,6 +44,7 @@ struct ReadyHeader {
   std::uint64_t
       landing;  ///< over a wire: the notification for each piece; in shared memory: whether to tell each piece
   std::uint64_t bytes;
+  std::uint64_t window;  ///< bytes of memory there, see StagingWindow
 };
 
 /// A sender lets the receiver of a step read its data where they lie. Repeated as more of them become available; the
@@ -53,10 +54,18 @@ struct GrantHeader {
   std::uint64_t offset;  ///< in the sender's memory
   std::uint64_t bytes;   ///< of the step
   std::uint64_t available;
+  std::uint64_t window;  ///< bytes of memory there, see StagingWindow
 };
 
 /// A sender has written the first `bytes` of a step's data to where the receiver wanted them, in shared memory.
 struct LandedHeader {
+  CallHeader call;
+  std::uint64_t bytes;
+};
+
+/// The reader of a step's data has taken the first `bytes` of them out of a window through which they pass. Said as
+/// long as the writer waits for it.
+struct TakenHeader {
   CallHeader call;
   std::uint64_t bytes;
 };

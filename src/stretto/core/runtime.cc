@@ -101,6 +101,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   options.reproducible = read_switch(settings, "STRETTO_REPRODUCIBLE");
+  options.staging_bytes = settings.bytes("STRETTO_STAGING_BYTES");
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
 }
@@ -243,6 +244,7 @@ unsigned Runtime::Parts::nodes_of_this_host_before(NodeId end) {
 void Runtime::Parts::look_around(const RuntimeOptions& options) {
   surroundings.tuning = options.tuning;
   surroundings.reproducible = options.reproducible;
+  surroundings.staging_bytes = options.staging_bytes;
   surroundings.one_process = fabric->endpoints().size() == fabric->size();
   surroundings.hosts = numbered_hosts();
   if (simulator != nullptr) {

@@ -31,6 +31,9 @@ struct RuntimeOptions {
   /// job would take the same cores.
   bool bind = false;
   std::size_t segment_bytes = std::size_t{64} << 30U;
+  /// In memory that other processes of the host can't reach, large data of collectives pass through so much of the
+  /// segment for each message and direction; at least 8 KiB are taken.
+  std::size_t staging_bytes = std::size_t{1} << 20U;
   LogLevel log_level = LogLevel::warning;
   /// What has waited for other nodes for as long as this is told, as a warning in the log; 0: never. In real time.
   double stall_seconds = 30;

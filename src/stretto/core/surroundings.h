@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct Surroundings {
   std::vector<std::uint32_t> hosts;
   const fabric::SimOptions* simulated = nullptr;  ///< the machine, where it is one
   Tuning tuning;
-  bool reproducible = false;  ///< all reductions are to be
+  bool reproducible = false;      ///< all reductions are to be
+  std::size_t staging_bytes = 0;  ///< see RuntimeOptions
 };
 
 }  // namespace stretto

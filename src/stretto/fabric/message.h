@@ -25,6 +25,7 @@ enum class MessageType : std::uint8_t {
   collective_grant,
   collective_done,
   collective_landed,
+  collective_taken,
   collective_released,
   collective_held,
   collective_pull,

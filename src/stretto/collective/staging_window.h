@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace stretto {
+
+/// Memory in which one side of a message writes its data and the other one reads them: as long as they are, or, where
+/// they would not find room in caches, as much as they pass through, over and over. Then the writer goes no further
+/// than the reader has said that it has read. Pure: counts bytes.
+class StagingWindow {
+ public:
+  /// None yet.
+  StagingWindow() = default;
+  /// REQUIRES: bytes > 0.
+  explicit StagingWindow(std::size_t bytes) noexcept : bytes_(bytes) {}
+  /// One for so many bytes that is no longer than `most`, and ends where an element ends.
+  static StagingWindow of(std::size_t data, std::size_t element, std::size_t most) noexcept {
+    const std::size_t whole_elements = most / element * element;
+    return StagingWindow(data <= most || whole_elements == 0 ? data : whole_elements);
+  }
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Where byte `at` of the data lies.
+  std::size_t place_of(std::size_t at) const noexcept { return at % bytes_; }
+  /// How many bytes lie one after the other from `at` on, up to `upto`.
+  std::size_t in_one_piece(std::size_t at, std::size_t upto) const noexcept {
+    return std::min(upto - at, bytes_ - place_of(at));
+  }
+  /// How far has been read, as both sides know; and how far may therefore be written.
+  std::size_t taken() const noexcept { return taken_; }
+  std::size_t writable() const noexcept { return taken_ + bytes_; }
+  void take(std::size_t upto) noexcept { taken_ = std::max(taken_, upto); }
+
+ private:
+  std::size_t bytes_ = 0;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace stretto

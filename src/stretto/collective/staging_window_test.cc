@@ -1,0 +1,81 @@
+#include "stretto/collective/staging_window.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stretto/base/random.h"
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+
+namespace stretto {
+namespace {
+
+TEST(StagingWindow, IsAsLongAsTheDataWhereTheyFindRoom) {
+  EXPECT_EQ(StagingWindow::of(1000, 8, 1000).bytes(), 1000U);
+  EXPECT_EQ(StagingWindow::of(1008, 8, 1000).bytes(), 1000U);
+}
+
+TEST(StagingWindow, EndsWhereAnElementEnds) {
+  EXPECT_EQ(StagingWindow::of(2400, 24, 1000).bytes(), 984U);
+  // An element that finds no room is not cut.
+  EXPECT_EQ(StagingWindow::of(3000, 1500, 1000).bytes(), 3000U);
+}
+
+// A writer and a reader that go as far as it lets them, each by steps of its own, lose nothing.
+TEST(StagingWindow, CarriesAnyDataInAnySteps) {
+  Random random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<int> data(1 + random.below(200));
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int>(random.below(1000));
+    const StagingWindow shape = StagingWindow::of(data.size(), 1, 1 + random.below(60));
+    StagingWindow of_writer = shape;
+    StagingWindow of_reader = shape;
+    std::vector<int> memory(shape.bytes());
+    std::vector<int> read;
+    std::size_t written = 0;
+    while (read.size() < data.size()) {
+      if (random.below(2) == 0) {
+        const std::size_t upto = std::min({written + random.below(20), of_writer.writable(), data.size()});
+        for (std::size_t left = of_writer.in_one_piece(written, upto); left > 0; --left, ++written) {
+          memory[of_writer.place_of(written)] = data[written];
+        }
+      } else {
+        for (std::size_t left = of_reader.in_one_piece(read.size(), written); left > 0; --left) {
+          read.push_back(memory[of_reader.place_of(read.size())]);
+        }
+        of_reader.take(read.size());
+        if (random.below(2) == 0) of_writer.take(read.size());
+      }
+      ASSERT_LE(written, of_reader.taken() + shape.bytes());
+      if (written == of_writer.writable() && read.size() == written) of_writer.take(read.size());
+    }
+    ASSERT_EQ(read, data) << "round " << round;
+  }
+}
+
+// More than the segment holds, in memory that peers can't reach.
+TEST(Staging, LargeDataPassThroughALittleMemory) {
+  for (const std::uint32_t nodes : {2U, 4U}) {
+    RuntimeOptions options = test::options_for("local:" + std::to_string(nodes) + ",peer_pointer=segments");
+    options.segment_bytes = std::size_t{3} << 20U;
+    options.staging_bytes = std::size_t{32} << 10U;
+    Runtime runtime(options);
+    runtime.run([nodes](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      constexpr std::size_t count = 1'000'003;
+      const std::vector<std::uint64_t> input(count, node.id() + 1);
+      std::vector<std::uint64_t> output(count);
+      co_await allreduce(node, all, input, output, sum, CollectiveOptions().algorithm("rabenseifner"));
+      const std::uint64_t total = std::uint64_t{nodes} * (nodes + 1) / 2;
+      EXPECT_EQ(std::count(output.begin(), output.end(), total), static_cast<std::ptrdiff_t>(count));
+      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace stretto
