@@ -132,13 +132,15 @@ void LargeMessages::grant(std::uint32_t step) {
 StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
   const PlacedStep& what = step_at(step);
   const CollectiveCall& call = operation_.call_;
+  const std::size_t most = operation_.service_.most_staged();
+  if (what.data.bytes <= most) return StagingWindow(what.data.bytes);
   std::size_t readers = 0;
   for (const PlacedStep& other : operation_.placed_->steps) {
     if (other.kind == schedule::StepKind::send && other.is_pulled && other.data == what.data) ++readers;
   }
   const bool is_written_over = what.is_lent && !are_apart(data_of(step), call.output);
   if (readers > 1 || is_written_over || call.reduction.as_task) return StagingWindow(what.data.bytes);
-  return StagingWindow::of(what.data.bytes, call.element_bytes, operation_.service_.most_staged());
+  return StagingWindow::of(what.data.bytes, call.element_bytes, most);
 }
 
 // The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one

@@ -24,13 +24,6 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-// Of one core.
-std::size_t second_level_cache_bytes() noexcept {
-  constexpr std::size_t usual = std::size_t{1} << 20U;
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;
-}
-
 [[noreturn]] void fail(const std::string& what, int reason) {
   throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(reason));
 }
@@ -140,17 +133,21 @@ void Segment::release(std::uint64_t offset) {
   rest(offset, bytes);
 }
 
-// Where nodes share a process, there may be thousands of them: memory that rests would be too much for all. What is
-// large lets its own beginning rest by the time that its end is used. REQUIRES: mutex_ is held.
+void Segment::let_rest(std::size_t most_bytes) {
+  const std::lock_guard lock(mutex_);
+  most_resting_ = most_bytes;
+  end_rest(most_resting_);
+}
+
+// What is large lets its own beginning rest by the time that its end is used. REQUIRES: mutex_ is held.
 void Segment::rest(std::uint64_t offset, std::size_t bytes) {
-  static const std::size_t most_resting = 2 * second_level_cache_bytes();
-  if (descriptor_ < 0 || bytes >= most_resting / 2) {
+  if (bytes >= most_resting_ / 2) {
     add_free(offset, bytes);
     return;
   }
   resting_.push_back({offset, bytes});
   resting_bytes_ += bytes;
-  end_rest(most_resting);
+  end_rest(most_resting_);
 }
 
 // Frees what has rested longest, but for `most_bytes`. REQUIRES: mutex_ is held.

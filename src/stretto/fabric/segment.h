@@ -12,9 +12,7 @@ namespace stretto::fabric {
 /// A node's segment: memory that peers reach by put, get or, on the same host, directly.
 ///
 /// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
-/// and never a signal (CONTRACTS 2). What is released, and other processes may have read, rests before it is used
-/// again: to write to it would have to take it out of their caches, line by line (decision 37). Any thread may allocate
-/// and release.
+/// and never a signal (CONTRACTS 2). Any thread may allocate and release.
 class Segment {
  public:
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
@@ -26,6 +24,9 @@ class Segment {
 
   /// `bytes` bytes aligned to `alignment` (a power of two, at least 64 is used). Throws Error(out_of_resources).
   std::uint64_t allocate(std::size_t bytes, std::size_t alignment = 64);
+  /// What is released from now on, and other processes may have read, is used again only when so much more has been
+  /// released: until then it would have to be taken out of their caches, line by line (decision 37). At first 0.
+  void let_rest(std::size_t most_bytes);
   /// Takes back what `allocate` returned. Throws Error(invalid_argument) for any other offset.
   void release(std::uint64_t offset);
 
@@ -64,6 +65,7 @@ class Segment {
   std::map<std::uint64_t, std::size_t> used_;
   std::deque<Range> resting_;  // neither free nor used, the one released first is first
   std::size_t resting_bytes_ = 0;
+  std::size_t most_resting_ = 0;
 };
 
 }  // namespace stretto::fabric

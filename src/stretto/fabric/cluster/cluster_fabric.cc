@@ -15,6 +15,7 @@
 #include "stretto/fabric/cluster/cluster_endpoint.h"
 #include "stretto/fabric/cluster/host/host_transport.h"
 #include "stretto/fabric/cluster/network/network_transport.h"
+#include "stretto/fabric/cluster/resting_memory.h"
 
 namespace stretto::fabric {
 
@@ -26,6 +27,13 @@ constexpr std::string_view cores_key = "cluster.cores";
 constexpr std::string_view tuning_key = "cluster.tuning";
 constexpr std::string_view card_key = "cluster.card";
 constexpr std::string_view network_key = "cluster.network";
+
+// Of one core.
+std::size_t second_level_cache_bytes() noexcept {
+  constexpr std::size_t usual = std::size_t{1} << 20U;
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;
+}
 
 class ClusterFabric final : public Fabric {
  public:
@@ -84,6 +92,7 @@ class ClusterFabric final : public Fabric {
       if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
     }
     occupancy_ = fullest_host();
+    endpoint_.segment().let_rest(cluster::resting_bytes(occupancy_, second_level_cache_bytes()));
     host->start(near, fetch(card_key));
     endpoint_.add_transport(std::move(host), near);
     // All nodes come to the same conclusion here: a job on one host never touches a network.
