@@ -61,7 +61,7 @@ TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
     for (std::uint32_t mix = 0; mix < 4; ++mix) {
       run(nodes, [mix](Node& node) -> Task<> {
         const Group all = Group::all(node);
-        for (const std::size_t count : {128U, 129U, 512U, 513U, 20'000U}) {
+        for (const std::size_t count : {128U, 129U, 384U, 385U, 512U, 513U, 20'000U}) {
           const bool in_segment = (node.id() + mix) % 2 == 0;
           const bool is_in_place = (node.id() / 2 + mix / 2) % 2 == 0;
           Vectors vectors(node, count, in_segment, is_in_place);

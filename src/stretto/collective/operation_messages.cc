@@ -20,7 +20,7 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
 
 void CollectiveOperation::start_send(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
-  if (what.is_large()) {
+  if (what.is_large() || (what.is_pulled && what.data.bytes > most_sent_though_pulled)) {
     large_.start_send(step);
     return;
   }

@@ -18,13 +18,18 @@ namespace stretto {
 /// Data larger than this are sent only when the receiver is ready, straight to where it wants them.
 inline constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
 
+/// What a receiver is to combine from where it lies, but cannot reach, is sent up to here, and staged above: what is
+/// sent is copied twice, into a ring and out of it.
+inline constexpr std::size_t most_sent_though_pulled = 3072;
+
 /// A step of a plan, with what is the same in all calls that are alike: where its data lie, and how they are moved.
 struct PlacedStep {
   schedule::StepKind kind;
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
   /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it
-  /// (see schedule::receivers_read). One that is not large is sent instead where it can't be read there.
+  /// (see schedule::receivers_read). Up to `most_sent_though_pulled` it is sent instead where it can't be read
+  /// there.
   bool is_pulled = false;
   bool is_lent = false;  ///< see Lowering::lent
   schedule::Rank peer = 0;
