@@ -171,6 +171,10 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   operation_.heard_by(what.peer);
 }
 
+void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {
+  operation_.service_.copy_for(step_at(step).node).copy(to, from);
+}
+
 void LargeMessages::stage_piece(std::uint32_t step) {
   Transfer& staged = transfer(step);
   const ByteSpan data = data_of(step);
@@ -178,8 +182,8 @@ void LargeMessages::stage_piece(std::uint32_t step) {
   const std::size_t upto = std::min({staged.bytes + piece_bytes, window.writable(), data.size()});
   const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
-  operation_.service_.copy_for(step_at(step).node)
-      .copy(endpoint().segment().pointer(offset + window.place_of(staged.bytes)), data.subspan(staged.bytes, bytes));
+  std::byte* const to = endpoint().segment().pointer(offset + window.place_of(staged.bytes));
+  copy_for_peer(step, to, data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
     if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes, window.bytes());
@@ -258,13 +262,13 @@ bool LargeMessages::can_move(std::uint32_t step) const noexcept {
   return is_put || outgoing.bytes == step_at(step).data.bytes || outgoing.bytes < outgoing.window.writable();
 }
 
+std::vector<std::uint32_t>::iterator LargeMessages::next_to_move() {
+  return std::find_if(sendings_.begin(), sendings_.end(), [this](std::uint32_t step) { return can_move(step); });
+}
+
 void LargeMessages::do_piece() {
-  if (!is_begun()) return;
-  const auto next_that_can_move = [this](auto from) {
-    return std::find_if(from, sendings_.end(), [this](std::uint32_t step) { return can_move(step); });
-  };
-  const auto next = next_that_can_move(sendings_.begin());
-  if (next == sendings_.end()) return;
+  const auto next = next_to_move();
+  if (next == sendings_.end() || !is_begun()) return;
   const std::uint32_t step = *next;
   const std::size_t bytes = step_at(step).data.bytes;
   Transfer& outgoing = transfer(step);
@@ -280,7 +284,7 @@ void LargeMessages::do_piece() {
     sendings_.erase(next);
     if (outgoing.place != nullptr) end_send(step);
   }
-  if (next_that_can_move(sendings_.begin()) != sendings_.end()) operation_.take_turn_later();
+  if (next_to_move() != sendings_.end()) operation_.take_turn_later();
 }
 
 // Into the peer's memory, up to there, or as far as it has room.
@@ -292,8 +296,7 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   if (end <= outgoing.bytes) return;
   while (outgoing.bytes < end) {
     const std::size_t bytes = window.in_one_piece(outgoing.bytes, end);
-    operation_.service_.copy_for(step_at(step).node)
-        .copy(outgoing.place + window.place_of(outgoing.bytes), data.subspan(outgoing.bytes, bytes));
+    copy_for_peer(step, outgoing.place + window.place_of(outgoing.bytes), data.subspan(outgoing.bytes, bytes));
     outgoing.bytes += bytes;
   }
   const bool each_piece = outgoing.landing != 0;
@@ -311,6 +314,13 @@ void LargeMessages::put_piece(std::uint32_t step) {
                  outgoing.landing, new PutDone(operation_, step, last));
   outgoing.bytes += bytes;
   ++outgoing.pieces;
+}
+
+void LargeMessages::note_combined(std::uint32_t step, std::size_t upto) {
+  for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
+    if (is_granted(receive)) say_taken(receive, upto);
+  }
+  let_followers_write(step, upto);
 }
 
 void LargeMessages::let_followers_write(std::uint32_t reduce, std::size_t upto) {
@@ -450,7 +460,7 @@ void LargeMessages::on_done(const CallHeader& header, NodeId from) {
 void LargeMessages::on_landed(const LandedHeader& header, NodeId from) {
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
   if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !step_at(step).shares_memory ||
-      header.bytes > step_at(step).data.bytes) {
+      header.bytes > step_at(step).data.bytes || header.bytes > transfers_[step].window.writable()) {
     operation_.refuse(from, "has written what it was not asked for");
   }
   landed(step, header.bytes);

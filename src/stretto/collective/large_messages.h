@@ -48,9 +48,9 @@ class LargeMessages {
 
   // For who combines.
 
-  /// Of a receive that is pulled: whether its data are in the sender's memory, and where.
+  /// Of a receive that is pulled, or Plan::none: whether its data are in the sender's memory, and where.
   bool is_granted(std::uint32_t step) const noexcept {
-    return !transfers_.empty() && transfers_[step].place != nullptr;
+    return step != Plan::none && !transfers_.empty() && transfers_[step].place != nullptr;
   }
   const std::byte* place_of(std::uint32_t step) const noexcept { return transfers_[step].place; }
   /// Where byte `at` of them lies there.
@@ -62,12 +62,11 @@ class LargeMessages {
     const Transfer& granted = transfers_[step];
     return at + granted.window.in_one_piece(at, granted.bytes);
   }
-  /// We have read so much of what a peer grants, or has written to our staging memory.
-  void say_taken(std::uint32_t step, std::size_t upto);
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
-  /// What a reduce has made, up to there, is warm: sends of just that, whose receivers are ready, write it at once.
-  void let_followers_write(std::uint32_t reduce, std::size_t upto);
+  /// A reduce, or a receive that is copied, has come so far: the peers whose data it reads are told. What a reduce has
+  /// made is warm: sends of just that, whose receivers are ready, write it at once.
+  void note_combined(std::uint32_t step, std::size_t upto);
 
   // What the peers say. Throw Error(bad_input) for what no peer says.
 
@@ -121,7 +120,11 @@ class LargeMessages {
   void send_later(std::uint32_t step);
   void write_piece(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
+  void say_taken(std::uint32_t step, std::size_t upto);
+  void let_followers_write(std::uint32_t reduce, std::size_t upto);
+  void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
+  std::vector<std::uint32_t>::iterator next_to_move();
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;

@@ -56,8 +56,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   const Identity& identity() const noexcept { return header_.identity; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
-  /// The service's: its place among those that are under way.
-  std::size_t place_under_way = 0;
+  std::size_t place_under_way = 0;  ///< the service's: among those that are under way
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return preparation_->plan; }
@@ -121,10 +120,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void start_reduce(std::uint32_t step);
   void combine_now(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
   void combine_later(const Combine& what);
-  bool is_granted(std::uint32_t receive) const noexcept { return receive != Plan::none && large_.is_granted(receive); }
   std::size_t combinable_bytes(const Combine& combine) const;
   void combine_piece(const Combine& combine, std::size_t bytes) const;
-  void tell_of_piece(std::uint32_t step, std::size_t upto);
   void do_piece_of_combine();
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);

@@ -92,7 +92,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    return is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
+    return large_.is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
@@ -120,24 +120,23 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const 
   std::size_t bytes = combine.out.size();
   if (combine.step == Plan::none) return bytes;
   for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
-    if (!is_granted(receive)) continue;
-    bytes = std::min(bytes, large_.readable_from(receive, combine.done));
+    if (large_.is_granted(receive)) bytes = std::min(bytes, large_.readable_from(receive, combine.done));
   }
   return bytes / call_.element_bytes * call_.element_bytes;
 }
 
 // From where it has come to, so many bytes.
 void CollectiveOperation::combine_piece(const Combine& combine, std::size_t bytes) const {
-  const auto at = [&](std::uint32_t receive) {
-    return is_granted(receive) ? large_.place_in_grant(receive, combine.done) : combine.done;
+  const auto place = [&](std::uint32_t PlacedStep::* from) {
+    const std::uint32_t receive = combine.step == Plan::none ? Plan::none : step_at(combine.step).*from;
+    return large_.is_granted(receive) ? large_.place_in_grant(receive, combine.done) : combine.done;
   };
-  const bool is_shard = combine.step == Plan::none;
-  const std::byte* const left = combine.left + at(is_shard ? Plan::none : step_at(combine.step).left_from);
+  const std::byte* const left = combine.left + place(&PlacedStep::left_from);
   std::byte* const out = combine.out.data() + combine.done;
   if (combine.right == nullptr) {
     copy_bytes(out, {left, bytes});
   } else {
-    combine_now(out, left, combine.right + at(is_shard ? Plan::none : step_at(combine.step).right_from), bytes);
+    combine_now(out, left, combine.right + place(&PlacedStep::right_from), bytes);
   }
 }
 
@@ -158,7 +157,7 @@ void CollectiveOperation::do_piece_of_combine() {
     service_.endpoint().context().spend(cost_of(bytes));
     combine.done += bytes;
     const std::uint32_t step = combine.step;
-    if (step != Plan::none) tell_of_piece(step, combine.done);
+    if (step != Plan::none) large_.note_combined(step, combine.done);
     if (combine.done == combine.out.size()) {
       combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
       combined(step);
@@ -166,14 +165,6 @@ void CollectiveOperation::do_piece_of_combine() {
     if (!combines_.empty()) take_turn_later();
     return;
   }
-}
-
-// Of a reduce, or a receive that is copied: it has come so far.
-void CollectiveOperation::tell_of_piece(std::uint32_t step, std::size_t upto) {
-  for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
-    if (is_granted(receive)) large_.say_taken(receive, upto);
-  }
-  large_.let_followers_write(step, upto);
 }
 
 void CollectiveOperation::hand_to_task(std::size_t index) {
