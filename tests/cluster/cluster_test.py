@@ -115,6 +115,28 @@ class Programs(unittest.TestCase):
         self.check(3, 41, 80, STRETTO_WORKERS="3")
 
 
+class Inline(unittest.TestCase):
+    """Small calls that are alike: done in the call itself, where the peers' messages are there."""
+
+    def inline_calls(self, result, count):
+        self.assertEqual(result.returncode, 0, result)
+        lines = said(result)
+        self.assertEqual(lines.pop(1)[:14], "node 0 inline ", result)
+        self.assertEqual(lines, [f"node {node} OK" for node in range(count)], result)
+        return int(said(result)[1][14:])
+
+    def test_between_processes(self):
+        cores = len(os.sched_getaffinity(0))
+        for count in (2, 3, 5):
+            done = self.inline_calls(run(count, "inline", STRETTO_WORKERS="1"), count)
+            if count <= cores:
+                self.assertGreater(done, 0)
+
+    def test_never_where_nodes_share_a_process(self):
+        result = call([PROBE, "inline"], STRETTO_FABRIC="local:3")
+        self.assertEqual(self.inline_calls(result, 3), 0)
+
+
 class Reproducible(unittest.TestCase):
     def bits(self, result):
         self.assertEqual(result.returncode, 0, result)

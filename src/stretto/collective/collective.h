@@ -7,7 +7,8 @@
 #include "stretto/collective/reductions.h"
 
 /// Collective operations, deferred: each member of a group calls the same operation, in the same order for a group and
-/// key, and gets an event that triggers when its own part of the result is there and its buffers may be reused.
+/// key, and gets an event that triggers when its own part of the result is there and its buffers may be reused. That
+/// may be no event: then it is so already, as with small calls whose peers were there first.
 ///
 ///     movement.h      broadcast, gather, scatter, allgather, all_to_all
 ///     reductions.h    reduce (also the general one), allreduce, reduce_scatter, scan, exscan

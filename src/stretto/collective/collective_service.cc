@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/base/arena.h"
+#include "stretto/collective/inline_run.h"
 #include "stretto/collective/make_call.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
@@ -74,6 +75,12 @@ Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& ca
   return {&algorithm, options.segments()};
 }
 
+/// How often a small call looks for a message where nobody else wants the core: about as long as a line takes between
+/// cores that are far apart, twice.
+constexpr unsigned looks_with_own_core = 128;
+/// One of so many small calls is not tried inline, so that whoever waits for it sees to all else.
+constexpr std::uint32_t calls_between_polls = 32;
+
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
@@ -90,7 +97,11 @@ Identity identity_of(const fabric::Message& message) {
 }  // namespace
 
 CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selector)
-    : node_(node), endpoint_(node.endpoint()), selector_(std::move(selector)) {
+    : node_(node),
+      endpoint_(node.endpoint()),
+      selector_(std::move(selector)),
+      patient_looks_(node.surroundings().occupancy.nodes > node.surroundings().occupancy.cores ? 1
+                                                                                               : looks_with_own_core) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
                           fabric::MessageType::collective_failed, fabric::MessageType::collective_hello,
                           fabric::MessageType::collective_grant, fabric::MessageType::collective_done,
@@ -152,8 +163,8 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
   }
   note_reproducible(call, options);
   fabric::Context& context = endpoint_.context();
-  Event completion = repeat(group, me, call, options);
-  if (!completion.exists()) {
+  Event completion;
+  if (!repeat(group, me, call, options, completion)) {
     const Named named = check_at(me, group, call, options);
     const bool was_engaged = context.engaged();
     const std::size_t bytes = std::max(call.input.size(), call.output.size());
@@ -169,25 +180,59 @@ Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, 
 }
 
 // For what is done in one go and like a call before, whose operation was kept: nothing about it is to be checked again
-// but what is looked at here. no_event: it is not that, or somebody else has the baton.
-Event CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options) {
-  Event completion;
+// but what is looked at here. Returns whether it is that, and nobody else has the baton.
+bool CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options,
+                               Event& completion) {
+  bool has_begun = false;
   const bool is_plain =
       call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && call.auxiliaries == 0;
-  if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return completion;
-  if (!are_apart(call.input, call.output) && !are_the_same(call)) return completion;
+  if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return false;
+  if (!are_apart(call.input, call.output) && !are_the_same(call)) return false;
   endpoint_.context().try_run(
       [&] {
         const std::optional<Named> named = named_again(options);
         Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
         PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
         Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
-        CollectiveOperation* const operation = known == nullptr ? nullptr : known->take_kept(std::move(call), options);
-        if (operation == nullptr) return;
-        completion = operation->completion();
-        operation->join(*its_stream, *known);
+        if (known == nullptr || !known->keeps_any()) return;
+        has_begun = true;
+        if (const unsigned looks = looks_inline(*known)) {
+          completion = run_inline(*its_stream, *known, std::move(call), options, looks);
+        } else {
+          CollectiveOperation* const operation = known->take_kept(std::move(call), options);
+          completion = operation->completion();
+          operation->join(*its_stream, *known);
+        }
       },
       fabric::Context::Rest::kept);
+  return has_begun;
+}
+
+// How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
+// and then it is, so that all else that peers may have sent is seen, too.
+unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
+  if (!prepared.may_be_inline || ++inline_calls_ % calls_between_polls == 0) return 0;
+  if (!prepared.inline_attempts.worth_it()) return 0;
+  if (any_lost_ || cancelled_ != nullptr) return 0;
+  return under_way_.empty() ? patient_looks_ : 1;
+}
+
+// REQUIRES: an operation is kept, which takes it over where messages are missing.
+Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
+                                    const CollectiveOptions& options, unsigned looks) {
+  const Identity identity{its_stream.id(), its_stream.next_sequence(1), prepared.digest};
+  InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
+  const std::uint32_t done = run.run(looks);
+  const bool is_over = done == prepared.placed->steps.size();
+  prepared.inline_attempts.note(is_over);
+  if (is_over) {
+    SavedMessages others = its_stream.pass(identity);
+    if (!others.empty()) use_early(others);
+    return no_event;
+  }
+  CollectiveOperation* const operation = prepared.take_kept(std::move(call), options);
+  const Event completion = operation->completion();
+  operation->take_over(its_stream, prepared, identity.sequence, done, inline_scratch_.data());
   return completion;
 }
 
@@ -240,6 +285,12 @@ schedule::Link CollectiveService::link_of(const Group& group) const {
       std::all_of(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.maps(node); });
   if (!shares_memory) return schedule::Link::wire;
   return node_.surroundings().one_process ? schedule::Link::local : schedule::Link::host;
+}
+
+bool CollectiveService::can_receive_from(const Group& group) const {
+  const auto nodes = group.nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [this](NodeId node) { return node == node_.id() || endpoint_.can_receive_from(node); });
 }
 
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
@@ -346,13 +397,8 @@ void CollectiveService::say_released(NodeId to, const Identity& identity, std::u
   endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
 }
 
-// Data that nobody had asked for make room for others of their sender.
-void CollectiveService::note_used(const fabric::Message& message) {
-  if (message.type != fabric::MessageType::collective_data) return;
-  const UsedHeader used{eager_window_.use(message.from, message.payload.size())};
-  if (used.cost != 0) {
-    endpoint_.send(message.from, fabric::MessageType::collective_used, stretto::bytes_of(used), {});
-  }
+void CollectiveService::say_used(NodeId to, const UsedHeader& used) {
+  endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(used), {});
 }
 
 void CollectiveService::on_message(const fabric::Message& message) {

@@ -86,6 +86,14 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   }
   /// How calls of these members are done, by rank of the schedule.
   PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
+  /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
+  bool can_receive_from(const Group& group) const;
+  /// Data that nobody had asked for were used: they make room for others of their sender.
+  void note_used(const fabric::Message& message) {
+    if (message.type != fabric::MessageType::collective_data) return;
+    const UsedHeader used{eager_window_.use(message.from, message.payload.size())};
+    if (used.cost != 0) say_used(message.from, used);
+  }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
   /// An operation that has begun is over.
@@ -119,7 +127,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   };
 
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
-  Event repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options);
+  bool repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
+  unsigned looks_inline(Preparation& prepared) noexcept;
+  Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
+                   unsigned looks);
   std::optional<Named> named_again(const CollectiveOptions& options) const noexcept;
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
   Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
@@ -128,7 +139,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
   void begin_one(CollectiveOperation& operation);
-  void note_used(const fabric::Message& message);
+  void say_used(NodeId to, const UsedHeader& used);
   void use_early(SavedMessages& messages);
   template <class Visit>
   void for_each_under_way(Visit&& visit);
@@ -154,6 +165,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 1;
+  const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way
+  std::uint32_t inline_calls_ = 0;  // that could be, or go the ordinary way in their turn
+  alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time
   bool any_lost_ = false;
   Cause cancelled_;
   std::uint32_t looks_ = 0;

@@ -51,6 +51,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   stage_ = Stage::called;
   has_turn_ = true;
   told_that_it_waits_ = false;
+  steps_done_ = 0;
 }
 
 // Only one for which nothing was made that is not made again.
@@ -103,7 +104,7 @@ std::uint32_t CollectiveOperation::calls() const noexcept {
   return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
 
-void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence) {
   stream_ = &stream;
   if (!has_served_) {
     preparation_ = &prepared;
@@ -112,16 +113,30 @@ void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
     placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
   }
   prepared.begin_use();
-  header_.identity = stream.identify(stream.next_sequence(calls()), call_, prepared);
+  header_.identity = stream.identify(sequence, call_, prepared);
   header_.line = where_.line();
   buffers_.set_input(call_.input);
   buffers_.set_output(call_.output);
   stage_ = Stage::waiting;
+}
+
+void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+  go_by(stream, prepared, stream.next_sequence(calls()));
   if (precondition_.exists()) {
     // It keeps its turn until it is told.
     const EventState state = service_.node().events().subscribe(precondition_, this, &failure_);
     if (state == EventState::untriggered) return;
   }
+  has_turn_ = false;
+  service_.begin(*this);
+}
+
+void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, std::uint32_t sequence, std::uint32_t done,
+                                    const std::byte* scratch) {
+  go_by(stream, prepared, sequence);
+  steps_done_ = done;
+  const Place all_scratch{schedule::Buffer::scratch, placed_->scratch_begin, placed_->scratch_bytes};
+  copy_bytes(buffers_.bytes_of(all_scratch).data(), {scratch, placed_->scratch_bytes});
   has_turn_ = false;
   service_.begin(*this);
 }
@@ -159,10 +174,20 @@ void CollectiveOperation::prepare() {
   if (call_.shards().empty()) {
     states_.reset(placed_->beginning);
     states_.begin(placed_->beginning);
+    if (steps_done_ > 0) skip_done();
     large_.announce_early();
   } else {
     add_shards();
   }
+}
+
+void CollectiveOperation::skip_done() {
+  for (std::uint32_t step = 0; step < steps_done_; ++step) {
+    const PlacedStep& what = step_at(step);
+    if (what.kind == schedule::StepKind::receive) states_.note_message(step);
+    if (what.kind == schedule::StepKind::send) heard_by(what.peer);
+  }
+  states_.complete_first(std::exchange(steps_done_, 0), plan_->schedule());
 }
 
 // Until they are added no step begins, not even one that only waits.

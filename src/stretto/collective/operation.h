@@ -71,6 +71,10 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
   void join(Stream& stream, Preparation& prepared);
+  /// The same for a call that has its number, and of whose plan so many steps are done: with those results in scratch.
+  /// REQUIRES: the operation was kept.
+  void take_over(Stream& stream, Preparation& prepared, std::uint32_t sequence, std::uint32_t done,
+                 const std::byte* scratch);
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
@@ -103,7 +107,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void leave() noexcept;
 
   // Its life (operation.cc).
+  void go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence);
   void prepare();
+  void skip_done();
   void add_shards();
   void run();
   void start_step(std::uint32_t step);
@@ -140,12 +146,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference);
   void require_member(NodeId from) const;
   [[noreturn]] void refuse(NodeId from, std::string_view what) const;
-  // Whether a message for `step` speaks of as much as this node expects.
-  bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
-    if (step != Plan::none && bytes == step_at(step).data.bytes) return true;
-    end_for_size(from, theirs, bytes, step);
-    return false;
-  }
+  bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void end_for_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void on_hello(const HelloHeader& header, NodeId from);
   void on_held(const CallHeader& header, NodeId from);
@@ -185,6 +186,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
+  std::uint32_t steps_done_ = 0;     // when it took the call over
   StepStates states_;
   std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
   const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's

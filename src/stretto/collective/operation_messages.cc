@@ -113,6 +113,13 @@ void CollectiveOperation::end_for_size(NodeId from, const CallHeader& theirs, st
                     " are expected");
 }
 
+// Whether a message for `step` speaks of as much as this node expects.
+bool CollectiveOperation::has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step) {
+  if (step != Plan::none && bytes == step_at(step).data.bytes) return true;
+  end_for_size(from, theirs, bytes, step);
+  return false;
+}
+
 // Hands a message of this operation on; those of others end it.
 template <class Header, class Part>
 void CollectiveOperation::take(const fabric::Message& message, Part& part, void (Part::*use)(const Header&, NodeId)) {

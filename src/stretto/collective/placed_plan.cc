@@ -55,6 +55,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.is_lent = placed.is_pulled && lowering.lent[index];
       const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !lowering.in_place[index];
       if (is_copied) placed.left_from = index;
+      is_small &= !placed.is_large() && !placed.is_pulled;
     } else {
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {

@@ -57,6 +57,8 @@ struct PlacedPlan {
              const std::function<bool(NodeId)>& shares_memory);
 
   std::vector<PlacedStep> steps;
+  /// Whether nothing in it is large or read where it lies: small messages, and what is done with them.
+  bool is_small = true;
   /// How a run begins: small messages may come at once, and what is left to other steps is done.
   StepStates::Beginning beginning;
   // What is used of scratch.

@@ -10,7 +10,8 @@ PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
     : cache_(cache),
       members_(members),
       link_(cache.service_.link_of(members)),
-      hosts_(cache.service_.hosts_of(members)) {}
+      hosts_(cache.service_.hosts_of(members)),
+      heard_alone_(cache.service_.can_receive_from(members)) {}
 
 Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, Rank me, const Named& named) {
   if (Preparation* const known = find(call, me, named)) return *known;
@@ -47,6 +48,9 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
   if (!key.is_listed) {
     prepared->digest = digest_of(call, plan);
     prepared->placed = service.place(plan, call, members_);
+    const PlacedPlan& placed = *prepared->placed;
+    prepared->may_be_inline =
+        heard_alone_ && placed.is_small && placed.scratch_bytes <= eager_bytes && !call.reduction.as_task;
   }
   return prepared;
 }

@@ -66,6 +66,7 @@ class PlanCache {
     Group members_;
     schedule::Link link_;
     schedule::Hosts hosts_;
+    bool heard_alone_;  // see Endpoint::receive_from
     std::vector<KnownPlan> plans_;
     std::vector<std::unique_ptr<Preparation>> preparations_;  // the one last used first
   };

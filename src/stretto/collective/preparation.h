@@ -6,6 +6,7 @@
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
+#include "stretto/collective/inline_attempts.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 
@@ -69,12 +70,15 @@ class Preparation {
   // Of calls that list no blocks:
   std::uint32_t digest = 0;  ///< see Identity
   std::unique_ptr<const PlacedPlan> placed;
+  bool may_be_inline = false;  ///< whether an InlineRun can do such a call
+  InlineAttempts inline_attempts;
 
   /// Whether an operation that is under way goes by it.
   bool in_use() const noexcept { return users_ > 0; }
   void begin_use() noexcept { ++users_; }
   /// The operation that went by it is over. Takes it if it may serve again and few are kept; returns whether it did.
   bool end_use(CollectiveOperation& operation, bool may_serve_again) noexcept;
+  bool keeps_any() const noexcept { return kept_ != nullptr; }
   /// One that was kept, renewed for that call; or null, and the call is as it was.
   CollectiveOperation* take_kept(CollectiveCall&& call, const CollectiveOptions& options) noexcept;
 

@@ -36,10 +36,13 @@ SavedMessages SavedMessages::take_from(NodeId peer) noexcept {
   return taken;
 }
 
-void SavedMessages::drop_first() noexcept {
-  Saved* const first = list_.first;
-  list_.first = first->next;
-  arena::release(first, first->size());
+// Null: the first one.
+void SavedMessages::drop_after(Saved* before) noexcept {
+  Saved*& link = before == nullptr ? list_.first : before->next;
+  Saved* const dropped = link;
+  link = dropped->next;
+  if (list_.last == dropped) list_.last = before;
+  arena::release(dropped, dropped->size());
 }
 
 }  // namespace stretto

@@ -41,6 +41,19 @@ class SavedMessages {
     }
   }
 
+  /// Offers them to `use(message)`, one after the other, until it takes one (returns true), and forgets that. Returns
+  /// whether it took any.
+  template <class Use>
+  bool use_one(Use&& use) {
+    Saved* before = nullptr;
+    for (Saved* saved = list_.first; saved != nullptr; before = std::exchange(saved, saved->next)) {
+      if (!use(message_of(*saved))) continue;
+      drop_after(before);
+      return true;
+    }
+    return false;
+  }
+
   /// Removes that peer's messages, and returns them.
   SavedMessages take_from(NodeId peer) noexcept;
 
@@ -75,7 +88,8 @@ class SavedMessages {
             {saved.bytes() + saved.header_bytes, saved.payload_bytes}};
   }
   void append(Saved* saved) noexcept;
-  void drop_first() noexcept;
+  void drop_first() noexcept { drop_after(nullptr); }
+  void drop_after(Saved* before) noexcept;
 
   Linked<Saved> list_;
 };

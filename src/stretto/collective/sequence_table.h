@@ -68,7 +68,7 @@ class SequenceTable {
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
   std::size_t place_of(std::uint32_t sequence) const noexcept {
-    if (places_.empty()) return nowhere;
+    if (size_ == 0) return nowhere;
     for (std::size_t at = sequence & mask_; places_[at].used; at = (at + 1) & mask_) {
       if (places_[at].entry.sequence == sequence) return at;
     }

@@ -84,6 +84,17 @@ class StepStates {
     }
   }
 
+  /// The same for the first `count` steps, those that were complete from the beginning aside. REQUIRES: a run has just
+  /// begun.
+  void complete_first(std::uint32_t count, const schedule::Schedule& schedule) noexcept {
+    for (std::uint32_t step = 0; step < count; ++step) {
+      if (of(step) != State::complete) complete(step, schedule);
+    }
+    std::uint32_t* const end = runnable() + runnables_;
+    runnables_ = static_cast<std::uint32_t>(
+        std::remove_if(runnable(), end, [count](std::uint32_t step) { return step < count; }) - runnable());
+  }
+
   State of(std::uint32_t step) const noexcept { return static_cast<State>(states()[step]); }
   /// Whether `step` waits for one other step only.
   bool waits_for_one(std::uint32_t step) const noexcept { return words_[step] == 1; }

@@ -15,14 +15,6 @@ void Stream::mark_begun_beyond(std::uint32_t sequence) {
   }
 }
 
-SavedMessages Stream::pass(const Identity& identity) {
-  mark_begun(identity.sequence);
-  SavedMessages early;
-  if (Call* const known = open_.find(identity.sequence)) early = std::move(known->early);
-  end(identity);
-  return early;
-}
-
 void Stream::save(std::uint32_t sequence, const fabric::Message& message) {
   open_.find_or_add(sequence).early.add(message);
 }

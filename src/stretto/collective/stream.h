@@ -55,6 +55,12 @@ class Stream {
     call.operation = &operation;
     return !call.early.empty();
   }
+  /// Offers what has come for a call that has not begun (see SavedMessages::use_one).
+  template <class Use>
+  bool use_one_early(std::uint32_t sequence, Use&& use) {
+    Call* const call = open_.find(sequence);
+    return call != nullptr && call->early.use_one(use);
+  }
   /// REQUIRES: something has come for it.
   SavedMessages take_early(std::uint32_t sequence) { return std::move(open_.find(sequence)->early); }
   void end(const Identity& identity) {
@@ -63,8 +69,14 @@ class Stream {
     if (place >= past_.size()) past_.resize(std::bit_ceil(place + 1));
     past_[place] = {identity.sequence, identity.digest};
   }
-  /// Ends a number that another one stands for. Returns what has come for it.
-  SavedMessages pass(const Identity& identity);
+  /// Ends a number that no operation was open for. Returns what has come for it.
+  SavedMessages pass(const Identity& identity) {
+    mark_begun(identity.sequence);
+    SavedMessages early;
+    if (Call* const known = open_.find(identity.sequence)) early = std::move(known->early);
+    end(identity);
+    return early;
+  }
   /// Keeps a message for an operation that has not begun.
   void save(std::uint32_t sequence, const fabric::Message& message);
 

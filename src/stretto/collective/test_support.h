@@ -35,6 +35,7 @@ inline const FabricKind fabric_kinds[] = {
     {"local_segments", "local:", ",peer_pointer=segments"},
     {"sim", "sim:", ""},
     {"sim_disordered", "sim:", ",seed=3,jitter=3us,reorder=0.3,delay=40us,delay_probability=0.05"},
+    {"sim_early", "sim:", ",seed=4,jitter=2us,reorder=0.2,early=0.3"},
 };
 
 /// Tests on each of them.

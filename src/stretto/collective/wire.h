@@ -11,6 +11,8 @@ struct Identity {
   std::uint64_t stream;    ///< of the group's hash and the key
   std::uint32_t sequence;  ///< counts the calls of a stream
   std::uint32_t digest;    ///< of operation, count, type, operator, root, size, algorithm: must be the same everywhere
+
+  friend bool operator==(const Identity&, const Identity&) = default;
 };
 
 /// What members that disagree about a collective are told: the parts of the digest.

@@ -111,6 +111,11 @@ inline SimOptions disordered(SimOptions options) {
   return options;
 }
 
+inline SimOptions looked_for(SimOptions options) {
+  options.early = 0.5;
+  return options;
+}
+
 inline const Kind kinds[] = {
     {"local",
      [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::everything)); }},
@@ -125,6 +130,10 @@ inline const Kind kinds[] = {
     {"sim", [](auto nodes, auto bytes) { return std::make_unique<SimJob>(sim_options(nodes, bytes)); }},
     {"sim_disordered",
      [](auto nodes, auto bytes) { return std::make_unique<SimJob>(disordered(sim_options(nodes, bytes))); }},
+    {"sim_early",
+     [](auto nodes, auto bytes) {
+       return std::make_unique<SimJob>(looked_for(disordered(sim_options(nodes, bytes))));
+     }},
     {"cluster",
      [](auto nodes, auto bytes) { return std::make_unique<ClusterJob>(nodes, cluster_options(bytes, true)); }},
     {"cluster_without_peer_pointer",

@@ -259,6 +259,62 @@ TEST_P(FabricConformance, AMessageThatItsHandlerRefusesEndsTheConnectionOnly) {
   EXPECT_EQ(received(2), 1U);
 }
 
+// Takes messages with `header`, and hands on all others.
+class Picker final : public MessageHandler {
+ public:
+  Picker(Endpoint& endpoint, Bytes header) : endpoint_(endpoint), header_(std::move(header)) {}
+  void on_message(const Message& message) override {
+    if (std::equal(header_.begin(), header_.end(), message.header.begin(), message.header.end())) {
+      ++picked;
+    } else {
+      endpoint_.deliver(message);
+    }
+  }
+  std::size_t picked = 0;
+
+ private:
+  Endpoint& endpoint_;
+  Bytes header_;
+};
+
+TEST_P(FabricConformance, WhoLooksForOnePeersMessagesSeesThoseAlone) {
+  start(3);
+  const Bytes wanted = {std::byte{1}};
+  for (const NodeId from : {1U, 2U}) {
+    for (const Bytes& header : {Bytes(), wanted, wanted}) send(from, 0, header, Bytes(100));
+  }
+  Picker picker(endpoint(0), wanted);
+  const auto look = [&](Endpoint& e, Recorder&) { return e.receive_from(1, picker); };
+  if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) {
+    EXPECT_FALSE(at(0, look));
+  } else {
+    Patience patience;
+    for (std::size_t seen = 0; seen < 3; ++seen) {
+      while (!at(0, look)) ASSERT_TRUE(patience.after(false));
+      EXPECT_EQ(picker.picked + received(0), seen + 1) << "one at a time";
+    }
+    EXPECT_EQ(picker.picked, 2U);
+    for (int i = 0; i < 100; ++i) EXPECT_FALSE(at(0, look));
+  }
+  ASSERT_TRUE(drive_until([&] { return picker.picked + received(0) == 6; }));
+  settle();
+  EXPECT_EQ(picker.picked + received(0), 6U) << "none twice";
+}
+
+// Who gives a message that is bad to the others' handlers loses its sender, as ever.
+TEST_P(FabricConformance, ABadMessageThatWasLookedForEndsTheConnectionOnly) {
+  start(3);
+  if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) return;
+  at(1, [](Endpoint& e, Recorder&) { e.send(0, static_cast<MessageType>(40), {}, {}); });
+  Picker picker(endpoint(0), Bytes(1));
+  Patience patience;
+  while (!at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, picker); })) {
+    ASSERT_TRUE(patience.after(false));
+  }
+  expect_only_these_lost_each_other(0, 1);
+  EXPECT_FALSE(at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, picker); }));
+}
+
 // Whatever is under way when a handler refuses: nothing from that peer is heard any more.
 TEST_P(FabricConformance, NothingFromALostPeerIsHeard) {
   start(3);

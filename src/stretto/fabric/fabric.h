@@ -103,6 +103,23 @@ class Endpoint {
 
   /// Makes progress; returns whether anything happened.
   virtual bool progress() = 0;
+  /// Hands the next message of one peer to `receiver`, if that has come, and looks at nothing else: for who waits for
+  /// it, and calls `progress` now and then, too. What is not for it, `receiver` gives to `deliver`. Returns whether
+  /// anything had come.
+  virtual bool receive_from(NodeId /*peer*/, MessageHandler& /*receiver*/) { return false; }
+  /// Whether `receive_from` ever finds what that peer sends. Any thread.
+  virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
+  /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
+  void deliver(const Message& message) {
+    if (lost_[message.from]) return;
+    const auto index = static_cast<std::size_t>(message.type);
+    try {
+      if (index >= message_types || handlers_[index] == nullptr) refuse_type(message);
+      handlers_[index]->on_message(message);
+    } catch (const Error& error) {
+      lose(message.from, error);
+    }
+  }
 
   /// For a thread that wants to sleep: a descriptor that becomes readable when there may be something to do, or
   /// -1 where other threads of this process do all the work (`local`, `sim`). Any thread.
@@ -116,17 +133,6 @@ class Endpoint {
   void lose(NodeId peer, const Error& cause);
 
  protected:
-  /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
-  void deliver(const Message& message) {
-    if (lost_[message.from]) return;
-    const auto index = static_cast<std::size_t>(message.type);
-    try {
-      if (index >= message_types || handlers_[index] == nullptr) refuse_type(message);
-      handlers_[index]->on_message(message);
-    } catch (const Error& error) {
-      lose(message.from, error);
-    }
-  }
   /// Under the baton.
   void count_request() noexcept {
     requests_.store(requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

@@ -90,6 +90,8 @@ std::span<const Option> sim_options() {
        [](Spec& s, std::string_view v) { s.sim.delay = parse_duration(v, "delay"); }},
       {"delay_probability", "probability that a message is delayed (0)",
        [](Spec& s, std::string_view v) { s.sim.delay_probability = parse_probability(v, "delay_probability"); }},
+      {"early", "probability that a look for one peer's messages finds one that is still under way (0)",
+       [](Spec& s, std::string_view v) { s.sim.early = parse_probability(v, "early"); }},
       {"task", "cost of launching a task (0)",
        [](Spec& s, std::string_view v) { s.sim.task = parse_duration(v, "task"); }},
       {"record", "file that is to hold how long each slice of a task ran, measured; tasks then take that time",

@@ -113,6 +113,11 @@ bool ClusterEndpoint::maps(NodeId peer) const {
   return transport == nullptr || transport->maps();
 }
 
+bool ClusterEndpoint::can_receive_from(NodeId peer) const {
+  const cluster::Transport* const transport = transport_of_[peer];
+  return transport != nullptr && transport->can_receive_from();
+}
+
 std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t bytes) {
   check_peer(peer);
   // Also of a peer that is gone: its memory stays where it was mapped.

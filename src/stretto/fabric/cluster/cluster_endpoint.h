@@ -38,6 +38,11 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool maps(NodeId peer) const override;
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   bool progress() override;
+  bool receive_from(NodeId peer, MessageHandler& receiver) override {
+    cluster::Transport* const transport = route_to(peer);
+    return transport != nullptr && transport->receive_from(peer, receiver);
+  }
+  bool can_receive_from(NodeId peer) const override;
 
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm() override;

@@ -22,11 +22,12 @@ struct InProcessEndpoint::MessageParcel : Parcel {
 
   static void arrive(Item* item) noexcept {
     auto* const parcel = static_cast<MessageParcel*>(item);
-    parcel->to.deliver({parcel->from.self(),
-                        parcel->type,
-                        {parcel->data(), parcel->header_bytes},
-                        {parcel->data() + parcel->header_bytes, parcel->payload_bytes}});
+    parcel->to.deliver(parcel->message());
     discard_block(parcel);
+  }
+
+  Message message() noexcept {
+    return {from.self(), type, {data(), header_bytes}, {data() + header_bytes, payload_bytes}};
   }
 
   static void discard_block(Parcel* parcel) noexcept {
@@ -159,6 +160,18 @@ void InProcessEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, 
   const std::size_t bytes = header.size() + payload.size();
   void* const block = arena::allocate(sizeof(MessageParcel) + bytes);
   carrier_.carry(::new (block) MessageParcel(*this, *peers_[to], type, header, payload), bytes);
+}
+
+bool InProcessEndpoint::receive_from(NodeId peer, MessageHandler& receiver) {
+  Parcel* const parcel = carrier_.look_for(peer, self());
+  if (parcel == nullptr) return false;
+  if (parcel->run != &MessageParcel::arrive) {
+    parcel->run(parcel);
+    return true;
+  }
+  if (!lost(peer)) receiver.on_message(static_cast<MessageParcel*>(parcel)->message());
+  parcel->discard(parcel);
+  return true;
 }
 
 void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,

@@ -32,6 +32,11 @@ class Carrier {
   virtual ~Carrier() = default;
   /// Takes the parcel; `bytes` is what a network would carry. Called under the sender's baton.
   virtual void carry(Parcel* parcel, std::size_t bytes) = 0;
+  /// A parcel on its way from `from` that has come by now, since its target looks for it; null: there is none. Called
+  /// under the target's baton.
+  virtual Parcel* look_for(NodeId /*from*/, NodeId /*to*/) { return nullptr; }
+  /// Whether it ever finds one.
+  virtual bool looks() const { return false; }
 };
 
 /// How nodes of one process reach each other's memory.
@@ -60,6 +65,8 @@ class InProcessEndpoint final : public Endpoint {
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const override;
   bool progress() override { return false; }
+  bool receive_from(NodeId peer, MessageHandler& receiver) override;
+  bool can_receive_from(NodeId) const override { return carrier_.looks(); }
 
  protected:
   void disconnect(NodeId peer) override;

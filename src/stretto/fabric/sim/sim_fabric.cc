@@ -7,7 +7,7 @@ namespace stretto::fabric {
 namespace {
 
 // What an action is, for the trace: kind, two nodes.
-enum class Kind : std::uint64_t { reach = 1, handle, death, obituary };
+enum class Kind : std::uint64_t { reach = 1, handle, death, obituary, look };
 
 std::uint64_t label(Kind kind, NodeId from, NodeId to) {
   return static_cast<std::uint64_t>(kind) << 56U | std::uint64_t{from} << 16U | to;
@@ -15,15 +15,23 @@ std::uint64_t label(Kind kind, NodeId from, NodeId to) {
 
 }  // namespace
 
-// A parcel under way; discarded if it never arrives.
+// A parcel under way, until its target has looked for it; discarded if it never arrives.
 class SimFabric::Flight : public Action {
  public:
-  Flight(SimFabric& owner, Parcel* parcel) noexcept : fabric_(owner), parcel_(parcel) {}
+  Flight(SimFabric& owner, Parcel* parcel) : fabric_(owner), parcel_(parcel) {
+    if (fabric_.looks()) list().push_back(this);
+  }
   ~Flight() override {
-    if (parcel_ != nullptr) parcel_->discard(parcel_);
+    if (parcel_ != nullptr) parcel_->discard(take());
+  }
+  Parcel* take() noexcept {
+    if (fabric_.looks()) std::erase(list(), this);
+    return std::exchange(parcel_, nullptr);
   }
 
  protected:
+  std::vector<Flight*>& list() { return fabric_.flights_[{parcel_->from.self(), parcel_->to.self()}]; }
+
   SimFabric& fabric_;
   Parcel* parcel_;
 };
@@ -33,8 +41,9 @@ class SimFabric::Handling final : public Flight {
  public:
   using Flight::Flight;
   void run() override {
+    if (parcel_ == nullptr) return;
     InProcessEndpoint& to = parcel_->to;
-    if (fabric_.alive(to.self())) to.context().post(std::exchange(parcel_, nullptr));
+    if (fabric_.alive(to.self())) to.context().post(take());
   }
 };
 
@@ -43,12 +52,12 @@ class SimFabric::Reaching final : public Flight {
  public:
   using Flight::Flight;
   void run() override {
+    if (parcel_ == nullptr) return;
     const NodeId from = parcel_->from.self();
     const NodeId to = parcel_->to.self();
     const VirtualTime now = fabric_.timeline_.now();
     const VirtualTime handled = from == to ? now : fabric_.network_.handle(from, to, now);
-    fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, std::exchange(parcel_, nullptr)),
-                         label(Kind::handle, from, to));
+    fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, take()), label(Kind::handle, from, to));
   }
 };
 
@@ -80,7 +89,11 @@ class SimFabric::Obituary final : public Action {
 };
 
 SimFabric::SimFabric(const SimOptions& options)
-    : options_(options), timeline_(options.seed), network_(options), alive_(options.nodes, true) {
+    : options_(options),
+      timeline_(options.seed),
+      network_(options),
+      looks_random_(options.seed ^ 0x6c6f6f6bU),
+      alive_(options.nodes, true) {
   Carrier& carrier = *this;
   std::vector<InProcessEndpoint*> peers;
   for (NodeId node = 0; node < options.nodes; ++node) {
@@ -130,6 +143,14 @@ void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
   }
   timeline_.at(network_.reach(from, to, bytes, timeline_.now()), std::make_unique<Reaching>(*this, parcel),
                label(Kind::reach, from, to));
+}
+
+Parcel* SimFabric::look_for(NodeId from, NodeId to) {
+  if (!looks() || looks_random_.unit() >= options_.early) return nullptr;
+  const std::vector<Flight*>& flights = flights_[{from, to}];
+  if (flights.empty()) return nullptr;
+  timeline_.trace(label(Kind::look, from, to));
+  return flights[looks_random_.below(flights.size())]->take();
 }
 
 }  // namespace stretto::fabric

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "stretto/base/random.h"
 #include "stretto/fabric/local/in_process_endpoint.h"
 #include "stretto/fabric/sim/network_model.h"
 #include "stretto/fabric/sim/sim_options.h"
@@ -43,10 +46,14 @@ class SimFabric final : public Fabric, private Carrier {
   class Obituary;
 
   void carry(Parcel* parcel, std::size_t bytes) override;
+  Parcel* look_for(NodeId from, NodeId to) override;
+  bool looks() const override { return options_.early > 0; }
 
   SimOptions options_;
+  std::map<std::pair<NodeId, NodeId>, std::vector<Flight*>> flights_;  // from and to; only where nodes look for some
   Timeline timeline_;
   NetworkModel network_;
+  Random looks_random_;
   std::uint64_t messages_ = 0;
   std::vector<bool> alive_;
   std::vector<std::unique_ptr<Context>> contexts_;

@@ -90,6 +90,24 @@ bool HostTransport::progress() {
   return happened;
 }
 
+bool HostTransport::receive_from(NodeId node, MessageHandler& receiver) {
+  HostPeer& peer = peer_of(node);
+  if (!is_noticed(peer)) notice_senders();
+  if (!is_noticed(peer) || !peer.has_message() || progressing_) return false;
+  progressing_ = true;
+  LineHead head;
+  if (take_line(peer, head)) {
+    if (head.kind < first_own_kind) {
+      receiver.on_message(message_of(peer, head));
+    } else {
+      handle(peer, head);
+    }
+  }
+  if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  progressing_ = false;
+  return true;
+}
+
 bool HostTransport::time_to_look() {
   if (look_around_.load(std::memory_order_relaxed)) {
     look_around_.store(false, std::memory_order_relaxed);
@@ -120,25 +138,40 @@ bool HostTransport::take_up_senders() {
 }
 
 void HostTransport::receive(HostPeer& peer) {
-  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present; ++i) {
-    const DecodedLine line = peer.reader.take(buffer_.data());
-    if (line.state == LineState::empty) break;
-    if (line.state == LineState::bad) {
-      sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + std::string(line.fault)));
-      break;
-    }
-    handle(peer, line.head);
+  LineHead head;
+  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, head); ++i) {
+    handle(peer, head);
   }
   if (peer.reader.give_back()) peer.memory->ring_if_armed();
 }
 
+// The next message's bytes are in the buffer then. False: there is none, or no good one.
+bool HostTransport::take_line(HostPeer& peer, LineHead& head) {
+  const DecodedLine line = peer.reader.take(buffer_.data());
+  head.kind = line.head.kind;
+  head.header_bytes = line.head.header_bytes;
+  head.payload_bytes = line.head.payload_bytes;
+  if (line.state == LineState::bad) {
+    const std::string why(fault_of(line.head));
+    sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + why));
+  }
+  return line.state == LineState::message;
+}
+
+Message HostTransport::message_of(const HostPeer& peer, const LineHead& head) const noexcept {
+  return {peer.node,
+          static_cast<MessageType>(head.kind),
+          {buffer_.data(), head.header_bytes},
+          {buffer_.data() + head.header_bytes, head.payload_bytes}};
+}
+
 void HostTransport::handle(HostPeer& peer, const LineHead& head) {
-  const ConstByteSpan header(buffer_.data(), head.header_bytes);
-  const ConstByteSpan payload(buffer_.data() + head.header_bytes, head.payload_bytes);
+  const Message message = message_of(peer, head);
   if (head.kind < first_own_kind) {
-    sink_.on_message({peer.node, static_cast<MessageType>(head.kind), header, payload});
+    sink_.on_message(message);
     return;
   }
+  const auto [header, payload] = std::pair(message.header, message.payload);
   switch (static_cast<OwnKind>(head.kind)) {
     case OwnKind::notification: sink_.on_notification(peer.node, copy_header<Notification>(header)); break;
     case OwnKind::put_piece: handle_put_piece(peer, header, payload); break;

@@ -43,6 +43,8 @@ class HostTransport final : public Transport {
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) noexcept override;
 
   bool progress() override;
+  bool receive_from(NodeId node, MessageHandler& receiver) override;
+  bool can_receive_from() const noexcept override { return true; }
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm() override;
   void disarm() override;
@@ -79,6 +81,9 @@ class HostTransport final : public Transport {
     waiting_.push_back(&peer);
   }
   bool time_to_look();
+  bool is_noticed(const HostPeer& peer) const noexcept {
+    return (noticed_[peer.place / 64] >> (peer.place % 64) & 1U) != 0;
+  }
   bool senders_unnoticed() const noexcept {
     for (std::size_t word = 0; word < sender_words_; ++word) {
       if ((shared_->senders[word].load(std::memory_order_relaxed) & ~noticed_[word]) != 0) return true;
@@ -88,6 +93,8 @@ class HostTransport final : public Transport {
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
   void receive(HostPeer& peer);
+  bool take_line(HostPeer& peer, LineHead& head);
+  Message message_of(const HostPeer& peer, const LineHead& head) const noexcept;
   void handle(HostPeer& peer, const LineHead& head);
   void handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
   void handle_get_request(HostPeer& peer, ConstByteSpan header);

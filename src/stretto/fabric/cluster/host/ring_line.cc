@@ -22,18 +22,17 @@ constexpr Sizes sizes_of(OwnKind kind) noexcept {
   return {0, false};
 }
 
-constexpr DecodedLine bad(std::string_view fault) noexcept { return {LineState::bad, {}, fault}; }
-
 }  // namespace
 
-DecodedLine detail::judge_unusual(LineHead head) noexcept {
-  if (head.kind == 0 || head.kind >= end_of_kinds) return bad("its kind is unknown");
-  if (head.header_bytes > max_header_bytes) return bad("its header is too long");
-  if (head.bytes() > max_message_bytes) return bad("it is too long");
+std::string_view fault_of(LineHead head) noexcept {
+  if (head.kind == no_kind || head.kind >= end_of_kinds) return "its kind is unknown";
+  if (head.header_bytes > max_header_bytes) return "its header is too long";
+  if (head.bytes() > max_message_bytes) return "it is too long";
+  if (head.kind < first_own_kind) return {};
   const Sizes sizes = sizes_of(static_cast<OwnKind>(head.kind));
-  if (head.header_bytes != sizes.header) return bad("its header has the wrong length");
-  if (head.payload_bytes != 0 && !sizes.payload) return bad("it has a payload where none belongs");
-  return {LineState::message, head, {}};
+  if (head.header_bytes != sizes.header) return "its header has the wrong length";
+  if (head.payload_bytes != 0 && !sizes.payload) return "it has a payload where none belongs";
+  return {};
 }
 
 }  // namespace stretto::fabric::cluster

@@ -20,6 +20,8 @@ struct alignas(64) RingLine {
 };
 static_assert(sizeof(RingLine) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
 
+/// What no message is of.
+inline constexpr std::uint8_t no_kind = 0;
 /// Kinds below this are message types; those from here on are the transport's own.
 inline constexpr std::uint8_t first_own_kind = message_types;
 
@@ -34,7 +36,7 @@ inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::
 
 /// What the word of a message's first line says.
 struct LineHead {
-  std::uint8_t kind = 0;
+  std::uint8_t kind = no_kind;
   std::uint16_t header_bytes = 0;
   std::uint16_t payload_bytes = 0;
 
@@ -69,18 +71,14 @@ constexpr std::uint64_t encode_word(const LineHead& head, std::uint64_t position
 
 enum class LineState : std::uint8_t { empty, message, bad };
 
+/// Fits into a register.
 struct DecodedLine {
   LineState state = LineState::empty;
-  LineHead head;           ///< valid when state is `message`
-  std::string_view fault;  ///< why the line is bad
+  LineHead head;  ///< unless it is empty
 };
 
-namespace detail {
-
-/// What is no message of the layers above, or none at all.
-DecodedLine judge_unusual(LineHead head) noexcept;
-
-}  // namespace detail
+/// Why a line that says this is bad; empty if it is good.
+std::string_view fault_of(LineHead head) noexcept;
 
 /// Judges a word that was read, once, from memory that a peer writes: a pure function of any two numbers. What it calls
 /// a message obeys every limit that the reader's copying relies on.
@@ -88,10 +86,10 @@ inline DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexc
   if (!holds_sequence(word, position)) return {};
   const LineHead head{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
                       static_cast<std::uint16_t>(word >> 48U)};
-  const bool is_message_of_above = head.kind != 0 && head.kind < first_own_kind &&
+  const bool is_message_of_above = head.kind != no_kind && head.kind < first_own_kind &&
                                    head.header_bytes <= max_header_bytes && head.bytes() <= max_message_bytes;
-  if (!is_message_of_above) return detail::judge_unusual(head);
-  return {LineState::message, head, {}};
+  const bool is_good = is_message_of_above || fault_of(head).empty();
+  return {is_good ? LineState::message : LineState::bad, head};
 }
 
 // The headers of the transport's own kinds. Every field is a peer's word.

@@ -19,7 +19,7 @@ TEST(RingLine, WhatIsEncodedIsDecoded) {
     head.payload_bytes = static_cast<std::uint16_t>(random.below(max_message_bytes - head.header_bytes + 1));
     const std::uint64_t position = random();
     const DecodedLine line = decode_word(encode_word(head, position), position);
-    ASSERT_EQ(line.state, LineState::message) << line.fault;
+    ASSERT_EQ(line.state, LineState::message) << fault_of(line.head);
     EXPECT_EQ(line.head, head);
   }
 }
@@ -81,7 +81,7 @@ TEST(RingLine, NoWordBreaksALimit) {
     const DecodedLine line = decode_word(word, position);
     if (line.state == LineState::empty) continue;
     if (line.state == LineState::bad) {
-      EXPECT_FALSE(line.fault.empty());
+      EXPECT_FALSE(fault_of(line.head).empty());
       continue;
     }
     ASSERT_LE(line.head.header_bytes, max_header_bytes);

@@ -63,7 +63,7 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
         ASSERT_TRUE(sent.empty());
         continue;
       }
-      ASSERT_EQ(line.state, LineState::message) << line.fault;
+      ASSERT_EQ(line.state, LineState::message) << fault_of(line.head);
       ASSERT_FALSE(sent.empty());
       ASSERT_EQ(line.head.bytes(), sent.front().size());
       ASSERT_TRUE(std::equal(sent.front().begin(), sent.front().end(), ring.buffer.begin()));
