@@ -62,6 +62,7 @@ std::string disorder(std::uint64_t seed, std::uint32_t nodes = 1) {
   if (random.below(3) != 0) options += ",delay=50us,delay_probability=0.0" + std::to_string(random.below(10));
   if (random.below(2) != 0) options += ",gap=400ns,task=300ns";
   if (random.below(2) != 0) options += random.below(2) == 0 ? ",early=0.01" : ",early=0.5";
+  if (random.below(2) != 0) options += ",peer_pointer=segments";
   if (nodes > 1 && random.below(2) != 0) options += ",hosts=" + std::to_string(1 + random.below(nodes - 1));
   return options;
 }

@@ -130,6 +130,12 @@ inline const Kind kinds[] = {
     {"sim", [](auto nodes, auto bytes) { return std::make_unique<SimJob>(sim_options(nodes, bytes)); }},
     {"sim_disordered",
      [](auto nodes, auto bytes) { return std::make_unique<SimJob>(disordered(sim_options(nodes, bytes))); }},
+    {"sim_segments",
+     [](auto nodes, auto bytes) {
+       SimOptions options = disordered(sim_options(nodes, bytes));
+       options.segments_in_place = true;
+       return std::make_unique<SimJob>(options);
+     }},
     {"sim_early",
      [](auto nodes, auto bytes) {
        return std::make_unique<SimJob>(looked_for(disordered(sim_options(nodes, bytes))));

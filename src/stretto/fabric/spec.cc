@@ -51,6 +51,11 @@ Reach parse_reach(std::string_view text, std::string_view name) {
   throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on, off or segments");
 }
 
+bool parse_segments_in_place(std::string_view text, std::string_view name) {
+  if (text == "off" || text == "segments") return text == "segments";
+  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write off or segments");
+}
+
 std::span<const Option> local_options() {
   static const std::array<Option, 1> options{{
       {"peer_pointer",
@@ -92,6 +97,10 @@ std::span<const Option> sim_options() {
        [](Spec& s, std::string_view v) { s.sim.delay_probability = parse_probability(v, "delay_probability"); }},
       {"early", "probability that a look for one peer's messages finds one that is still under way (0)",
        [](Spec& s, std::string_view v) { s.sim.early = parse_probability(v, "early"); }},
+      {"peer_pointer",
+       "segments: nodes reach each other's segments directly, which takes no time, messages do; off: everything goes "
+       "as messages (off)",
+       [](Spec& s, std::string_view v) { s.sim.segments_in_place = parse_segments_in_place(v, "peer_pointer"); }},
       {"task", "cost of launching a task (0)",
        [](Spec& s, std::string_view v) { s.sim.task = parse_duration(v, "task"); }},
       {"record", "file that is to hold how long each slice of a task ran, measured; tasks then take that time",

@@ -33,7 +33,8 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   const SimOptions sim =
       parse_spec(
           "sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,overhead=300ns,gap=50ns,jitter=2us,reorder=0.25,"
-          "delay=1ms,delay_probability=0.5,early=0.125,task=4us,detection=30us,kill=3@1.5ms,kill=4#17,record=a=b.txt")
+          "delay=1ms,delay_probability=0.5,early=0.125,peer_pointer=segments,task=4us,detection=30us,kill=3@1.5ms,kill="
+          "4#17,record=a=b.txt")
           .sim;
   EXPECT_EQ(sim.nodes, 16U);
   EXPECT_EQ(sim.seed, 7U);
@@ -46,6 +47,7 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   EXPECT_DOUBLE_EQ(sim.delay, 1e-3);
   EXPECT_DOUBLE_EQ(sim.delay_probability, 0.5);
   EXPECT_DOUBLE_EQ(sim.early, 0.125);
+  EXPECT_TRUE(sim.segments_in_place);
   EXPECT_DOUBLE_EQ(sim.task, 4e-6);
   EXPECT_DOUBLE_EQ(sim.detection, 30e-6);
   ASSERT_EQ(sim.kills.size(), 2U);
@@ -65,8 +67,9 @@ TEST(Spec, EveryOptionOfSimIsRead) {
 
 TEST(Spec, HelpNamesEveryOption) {
   const std::string help = sim_options_help();
-  for (const char* const name : {"seed", "latency", "overhead", "gap", "bandwidth", "jitter", "reorder", "delay",
-                                 "delay_probability", "early", "task", "record", "replay", "detection", "kill"}) {
+  for (const char* const name :
+       {"seed", "latency", "overhead", "gap", "bandwidth", "jitter", "reorder", "delay", "delay_probability", "early",
+        "peer_pointer", "task", "record", "replay", "detection", "kill"}) {
     EXPECT_NE(help.find(std::string(name) + ": "), std::string::npos) << name;
   }
 }
@@ -108,6 +111,7 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
                                  "cluster:4",
                                  "cluster,x=1",
                                  "sim:4,peer_pointer=on",
+                                 "sim:4,peer_pointer",
                                  "sim:4,replay",
                                  "local:4,record=a",
                                  "local:4,seed=1",

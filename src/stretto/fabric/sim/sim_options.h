@@ -33,7 +33,9 @@ struct SimOptions {
   double reorder = 0;            ///< probability that a message is delayed past later ones, by up to 4 latencies
   double delay_probability = 0;  ///< probability of a fault that delays a message by `delay`
   double delay = 0;
-  double early = 0;          ///< probability that a look for one peer's messages finds one that is still under way
+  double early = 0;  ///< probability that a look for one peer's messages finds one that is still under way
+  /// Nodes reach each other's segments in place, as processes of a host do; what they touch there takes no time.
+  bool segments_in_place = false;
   double task = 0;           ///< cost of launching a task
   std::string record;        ///< file for the measured durations of task slices; empty: tasks take what they charge
   std::string replay;        ///< file to take them from instead; at most one of the two
