@@ -12,6 +12,7 @@
 #include "stretto/collective/make_call.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
 #include "stretto/core/extension.h"
 
 namespace stretto {
@@ -222,6 +223,7 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
                                     const CollectiveOptions& options, unsigned looks) {
   const Identity identity{its_stream.id(), its_stream.next_sequence(1), prepared.digest};
   InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
+  node_.engine().note_look();
   const std::uint32_t done = run.run(looks);
   const bool is_over = done == prepared.placed->steps.size();
   prepared.inline_attempts.note(is_over);

@@ -31,6 +31,10 @@ class Engine : public fabric::Overflow {
   /// last time that something happened, and not for long; then it hands over what it has kept.
   virtual void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept = 0;
 
+  /// The calling thread is about to look itself for what peers send, in a call that is over soon: nobody need watch the
+  /// fabric for it.
+  virtual void note_look() noexcept = 0;
+
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;
 

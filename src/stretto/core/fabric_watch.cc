@@ -56,7 +56,6 @@ bool FabricWatch::poll() {
 void FabricWatch::note_poll() {
   // A lost count does no harm: what counts is that it changes.
   polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  // Nobody needs to ring while this worker looks.
   if (watcher_.load(std::memory_order_relaxed) == service) disarm(service);
 }
 

@@ -48,6 +48,8 @@ class FabricWatch {
     note_poll();
     return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
   }
+  /// A worker polls, here or by other means: nobody needs to ring meanwhile.
+  void note_poll();
   /// How often nodes of this process gave peers elsewhere something to do.
   std::uint64_t requests() const noexcept;
   /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now.
@@ -82,7 +84,6 @@ class FabricWatch {
   // Less than a microsecond, as long as nothing comes.
   static constexpr unsigned turns_of_a_moment = 32;
 
-  void note_poll();
   bool serve(fabric::Context::Rest rest);
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;

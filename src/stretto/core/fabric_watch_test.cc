@@ -76,6 +76,23 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
   context_.disengage();
 }
 
+// A worker that looks for messages by other means than to poll here: its peers need not ring, and the service thread
+// leaves the fabric to it.
+TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  const std::atomic<bool> stopping{true};
+  const auto service_arms = [&] { return watch.arm_service([] { return false; }, stopping); };
+  ASSERT_TRUE(service_arms());
+  ASSERT_FALSE(watch.arm(0)) << "the service has it";
+  watch.note_poll();
+  EXPECT_FALSE(service_arms()) << "a worker has looked since";
+  EXPECT_TRUE(watch.arm(0));
+  watch.disarm(0);
+  EXPECT_TRUE(service_arms());
+  watch.disarm(FabricWatch::service);
+}
+
 TEST_F(FabricWatchTest, CountsWhatPeersWereGivenToDo) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1);

@@ -26,6 +26,7 @@ class CollectingEngine final : public Engine {
   Processor* next(Worker&) override { return nullptr; }
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
+  void note_look() noexcept override {}
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}

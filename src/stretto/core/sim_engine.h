@@ -39,6 +39,7 @@ class SimEngine final : public Engine {
   Processor* next(Worker& worker) override;
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
+  void note_look() noexcept override {}
   void before_task(Worker& worker) override;
   void begin_slice() noexcept override;
   void end_slice() noexcept override;
