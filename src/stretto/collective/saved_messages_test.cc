@@ -49,5 +49,30 @@ TEST(SavedMessages, AreUsedInOrderAndForgotten) {
   EXPECT_EQ(arena::blocks_in_use(), before);
 }
 
+TEST(SavedMessages, AreOfferedUntilOneIsTaken) {
+  const std::size_t before = arena::blocks_in_use();
+  // Whichever is taken, the others stay in order, and more can be added.
+  for (std::uint32_t taken = 0; taken < 3; ++taken) {
+    SavedMessages saved;
+    for (std::uint32_t header = 0; header < 3; ++header) add(saved, 1, header, {});
+    std::vector<std::uint32_t> offered;
+    const auto take = [&](const Message& message) {
+      offered.push_back(fabric::read_header<std::uint32_t>(message));
+      return offered.back() == taken;
+    };
+    EXPECT_TRUE(saved.use_one(take));
+    EXPECT_EQ(offered.size(), taken + 1);
+    EXPECT_FALSE(saved.use_one(take)) << "it is forgotten";
+    add(saved, 1, 3, {});
+    std::vector<std::uint32_t> left;
+    saved.use_all([&](const Message& message) { left.push_back(fabric::read_header<std::uint32_t>(message)); });
+    std::vector<std::uint32_t> expected = {0, 1, 2, 3};
+    expected.erase(expected.begin() + taken);
+    EXPECT_EQ(left, expected);
+    EXPECT_FALSE(saved.use_one([](const Message&) { return true; })) << "there is none";
+  }
+  EXPECT_EQ(arena::blocks_in_use(), before);
+}
+
 }  // namespace
 }  // namespace stretto

@@ -77,7 +77,7 @@ struct DecodedLine {
   LineHead head;  ///< unless it is empty
 };
 
-/// Why a line that says this is bad; empty if it is good.
+/// Why a line that says this is bad; empty if it is good. By value: a reference would keep all of them in memory.
 std::string_view fault_of(LineHead head) noexcept;
 
 /// Judges a word that was read, once, from memory that a peer writes: a pure function of any two numbers. What it calls
