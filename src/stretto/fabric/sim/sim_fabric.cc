@@ -18,22 +18,22 @@ std::uint64_t label(Kind kind, NodeId from, NodeId to) {
 // A parcel under way, until its target has looked for it; discarded if it never arrives.
 class SimFabric::Flight : public Action {
  public:
-  Flight(SimFabric& owner, Parcel* parcel) : fabric_(owner), parcel_(parcel) {
-    if (fabric_.looks()) list().push_back(this);
+  Flight(SimFabric& owner, Parcel* parcel)
+      : fabric_(owner), parcel_(parcel), way_(parcel->from.self(), parcel->to.self()) {
+    if (fabric_.looks()) fabric_.flights_[way_].push_back(this);
   }
   ~Flight() override {
     if (parcel_ != nullptr) parcel_->discard(take());
   }
   Parcel* take() noexcept {
-    if (fabric_.looks()) std::erase(list(), this);
+    if (fabric_.looks()) std::erase(fabric_.flights_[way_], this);
     return std::exchange(parcel_, nullptr);
   }
 
  protected:
-  std::vector<Flight*>& list() { return fabric_.flights_[{parcel_->from.self(), parcel_->to.self()}]; }
-
   SimFabric& fabric_;
   Parcel* parcel_;
+  std::pair<NodeId, NodeId> way_;  // what never arrives goes after the endpoints have
 };
 
 // The receiver has dealt with the parcel: its handler runs.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/arena.h"
 #include "stretto/fabric/conformance.h"
 
 namespace stretto::fabric {
@@ -48,6 +49,20 @@ SimOptions options_of(std::uint32_t nodes) {
   options.detection = 20e-6;
   options.segment_bytes = std::size_t{1} << 20U;
   return options;
+}
+
+// With the nodes between which it was under way.
+TEST(SimFabric, WhatNeverArrivesIsFreed) {
+  for (const double early : {0.0, 1.0}) {
+    const std::size_t before = arena::blocks_in_use();
+    {
+      SimOptions options = options_of(3);
+      options.early = early;
+      Machine machine(options);
+      for (int i = 0; i < 10; ++i) machine.send(i % 3 == 0 ? 0 : 1, 2, 100);
+    }
+    EXPECT_EQ(arena::blocks_in_use(), before);
+  }
 }
 
 TEST(SimFabric, NodesAreHostsOfTheirOwn) {
