@@ -16,7 +16,7 @@ std::uint32_t InlineRun::run(unsigned looks) {
         if (!receive(what, looks)) return done;
         break;
       case schedule::StepKind::reduce: combine(what); break;
-      case schedule::StepKind::copy: copy(what); break;
+      case schedule::StepKind::copy: buffers_.copy(what.data, what.destination); break;
     }
     ++done;
   }
@@ -58,12 +58,6 @@ bool InlineRun::use(const fabric::Message& message) {
   service_.note_used(message);
   looked_for_ = nullptr;
   return true;
-}
-
-void InlineRun::copy(const PlacedStep& what) const noexcept {
-  std::byte* const to = buffers_.bytes_of(what.destination).data();
-  const ByteSpan from = buffers_.bytes_of(what.data);
-  if (!from.empty() && from.data() != to) copy_bytes(to, from);
 }
 
 void InlineRun::combine(const PlacedStep& what) const {

@@ -36,7 +36,6 @@ class InlineRun final : private fabric::MessageHandler {
   void on_message(const fabric::Message& message) override;
   bool send(const PlacedStep& what);
   bool receive(const PlacedStep& what, unsigned looks);
-  void copy(const PlacedStep& what) const noexcept;
   void combine(const PlacedStep& what) const;
   bool use(const fabric::Message& message);
 

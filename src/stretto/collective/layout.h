@@ -78,6 +78,15 @@ class Buffers {
     return {reinterpret_cast<std::byte*>(begins_[static_cast<std::size_t>(place.buffer)] + place.offset), place.bytes};
   }
 
+  /// Returns whether there was anything to do: not where it lies there already.
+  bool copy(const Place& from, const Place& to) const noexcept {
+    const ByteSpan source = bytes_of(from);
+    std::byte* const destination = bytes_of(to).data();
+    if (source.empty() || source.data() == destination) return false;
+    copy_bytes(destination, source);
+    return true;
+  }
+
   void set_input(ConstByteSpan input) noexcept { set(schedule::Buffer::input, input.data()); }
   void set_output(ByteSpan output) noexcept { set(schedule::Buffer::output, output.data()); }
   /// `memory` is what lies `begin` bytes into scratch; what is before it is not used.

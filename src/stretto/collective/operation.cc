@@ -51,7 +51,6 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   stage_ = Stage::called;
   has_turn_ = true;
   told_that_it_waits_ = false;
-  steps_done_ = 0;
 }
 
 // Only one for which nothing was made that is not made again.

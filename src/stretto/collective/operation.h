@@ -71,8 +71,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
   void join(Stream& stream, Preparation& prepared);
-  /// The same for a call that has its number, and of whose plan so many steps are done: with those results in scratch.
-  /// REQUIRES: the operation was kept.
+  /// The same, of one that was kept, for a call with a number and so many steps done, with those results in scratch.
   void take_over(Stream& stream, Preparation& prepared, std::uint32_t sequence, std::uint32_t done,
                  const std::byte* scratch);
   void begin();
@@ -99,7 +98,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   class Entry;
   struct CombineTask;
   struct OperatorTask;
-
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
   bool is_begun() const noexcept { return stage_ == Stage::begun; }

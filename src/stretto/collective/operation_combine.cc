@@ -79,12 +79,8 @@ struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
 };
 
 void CollectiveOperation::start_copy(std::uint32_t step) {
-  const ByteSpan source = data_of(step);
-  std::byte* const destination = buffers_.bytes_of(step_at(step).destination).data();
-  if (!source.empty() && source.data() != destination) {
-    copy_bytes(destination, source);
-    service_.endpoint().context().spend(cost_of(source.size()));
-  }
+  const PlacedStep& what = step_at(step);
+  if (buffers_.copy(what.data, what.destination)) service_.endpoint().context().spend(cost_of(what.data.bytes));
   complete_step(step);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -133,6 +134,26 @@ class Recorder final : public MessageHandler, public EndpointObserver {
   std::vector<Received> messages;
   std::vector<std::pair<NodeId, Notification>> notifications;
   std::multimap<NodeId, Error> lost;
+};
+
+/// Counts messages with one header, and hands on all others.
+class Picker final : public MessageHandler {
+ public:
+  Picker(Endpoint& endpoint, std::vector<std::byte> header) : endpoint_(endpoint), header_(std::move(header)) {}
+
+  void on_message(const Message& message) override {
+    if (std::equal(header_.begin(), header_.end(), message.header.begin(), message.header.end())) {
+      ++picked;
+    } else {
+      endpoint_.deliver(message);
+    }
+  }
+
+  std::size_t picked = 0;
+
+ private:
+  Endpoint& endpoint_;
+  std::vector<std::byte> header_;
 };
 
 /// Counts how often it fired.

@@ -259,24 +259,6 @@ TEST_P(FabricConformance, AMessageThatItsHandlerRefusesEndsTheConnectionOnly) {
   EXPECT_EQ(received(2), 1U);
 }
 
-// Takes messages with `header`, and hands on all others.
-class Picker final : public MessageHandler {
- public:
-  Picker(Endpoint& endpoint, Bytes header) : endpoint_(endpoint), header_(std::move(header)) {}
-  void on_message(const Message& message) override {
-    if (std::equal(header_.begin(), header_.end(), message.header.begin(), message.header.end())) {
-      ++picked;
-    } else {
-      endpoint_.deliver(message);
-    }
-  }
-  std::size_t picked = 0;
-
- private:
-  Endpoint& endpoint_;
-  Bytes header_;
-};
-
 TEST_P(FabricConformance, WhoLooksForOnePeersMessagesSeesThoseAlone) {
   start(3);
   const Bytes wanted = {std::byte{1}};

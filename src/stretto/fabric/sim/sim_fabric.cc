@@ -53,8 +53,7 @@ class SimFabric::Reaching final : public Flight {
   using Flight::Flight;
   void run() override {
     if (parcel_ == nullptr) return;
-    const NodeId from = parcel_->from.self();
-    const NodeId to = parcel_->to.self();
+    const auto [from, to] = way_;
     const VirtualTime now = fabric_.timeline_.now();
     const VirtualTime handled = from == to ? now : fabric_.network_.handle(from, to, now);
     fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, take()), label(Kind::handle, from, to));
@@ -146,7 +145,7 @@ void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
 }
 
 Parcel* SimFabric::look_for(NodeId from, NodeId to) {
-  if (!looks() || looks_random_.unit() >= options_.early) return nullptr;
+  if (looks_random_.unit() >= options_.early) return nullptr;
   const std::vector<Flight*>& flights = flights_[{from, to}];
   if (flights.empty()) return nullptr;
   timeline_.trace(label(Kind::look, from, to));
