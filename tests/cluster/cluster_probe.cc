@@ -29,6 +29,7 @@
 #include "stretto/core/node.h"
 #include "stretto/core/phase_barrier.h"
 #include "stretto/core/runtime.h"
+#include "stretto/core/segment_array.h"
 
 namespace {
 
@@ -350,6 +351,39 @@ void check_deferred_collectives(Node& node) {
   for (std::size_t i = 0; i < gathered.size(); ++i) check(gathered[i] == sums[i % count], "a deferred all-gather");
 }
 
+// The same vectors again and again, which peers read where they lie, or where they were staged. How many of these calls
+// needed no event.
+std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segment) {
+  std::size_t inline_calls = 0;
+  SegmentArray<std::uint64_t> shared(node, in_segment ? 2 * count : 1);
+  Words own(in_segment ? 0 : 2 * count);
+  const auto mine = in_segment ? std::span(shared).first(count) : std::span(own).first(count);
+  const std::span<std::uint64_t> sums(mine.data() + count, count);
+  for (std::uint64_t round = 0; round < 300; ++round) {
+    const Words values = words_of(node.id(), count, round);
+    std::copy(values.begin(), values.end(), mine.begin());
+    const Event done = allreduce(node, all, std::span<const std::uint64_t>(mine), sums, sum);
+    inline_calls += done.exists() ? 0U : 1U;
+    done.wait();
+    // Who still read it would see this.
+    std::fill(mine.begin(), mine.end(), ~std::uint64_t{0});
+    const Words expected = sum_of_words(node.size(), count, round);
+    check(std::equal(sums.begin(), sums.end(), expected.begin()), "what was lent, round " + std::to_string(round));
+  }
+  return inline_calls;
+}
+
+std::size_t lend(Node& node, const Group& all) {
+  std::size_t inline_calls = 0;
+  for (const std::size_t count : {128U, 384U, 1024U}) {
+    inline_calls += lend(node, all, count, true);
+    inline_calls += lend(node, all, count, false);
+  }
+  barrier(node, all).wait();
+  check(node.endpoint().segment().bytes_in_use() == 0, "what was staged is still in use");
+  return inline_calls;
+}
+
 // The same small calls again and again: most need no event where the node has a core of its own. In between the peers
 // are late, the call is another node's mistake, and other messages wait to be seen.
 void check_inline_collectives(Node& node) {
@@ -367,7 +401,8 @@ void check_inline_collectives(Node& node) {
     barrier(node, all).wait();
   }
   // Which is a matter of the cores.
-  if (node.id() == 0) say(node, "inline " + std::to_string(inline_calls));
+  const std::size_t lent = lend(node, all);
+  if (node.id() == 0) say(node, "inline " + std::to_string(inline_calls) + " lent " + std::to_string(lent));
   const Event odd =
       node.id() == 0 ? barrier(node, all) : allreduce(node, all, std::span(&mine, 1), std::span(&total, 1), sum);
   check(code_of(odd) == ErrorCode::mismatch, "the cause where calls disagree that were alike so far");

@@ -121,20 +121,21 @@ class Inline(unittest.TestCase):
     def inline_calls(self, result, count):
         self.assertEqual(result.returncode, 0, result)
         lines = said(result)
-        self.assertEqual(lines.pop(1)[:14], "node 0 inline ", result)
+        node, number, kind, small, lent_kind, lent = lines.pop(1).split()
+        self.assertEqual([node, number, kind, lent_kind], ["node", "0", "inline", "lent"], result)
         self.assertEqual(lines, [f"node {node} OK" for node in range(count)], result)
-        return int(said(result)[1][14:])
+        return [int(small), int(lent)]
 
     def test_between_processes(self):
         cores = len(os.sched_getaffinity(0))
         for count in (2, 3, 5):
             done = self.inline_calls(run(count, "inline", STRETTO_WORKERS="1"), count)
             if count <= cores:
-                self.assertGreater(done, 0)
+                self.assertGreater(min(done), 0)
 
     def test_never_where_nodes_share_a_process(self):
         result = call([PROBE, "inline"], STRETTO_FABRIC="local:3")
-        self.assertEqual(self.inline_calls(result, 3), 0)
+        self.assertEqual(self.inline_calls(result, 3), [0, 0])
 
 
 class Reproducible(unittest.TestCase):

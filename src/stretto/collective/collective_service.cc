@@ -224,8 +224,7 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
   const Identity identity{its_stream.id(), its_stream.next_sequence(1), prepared.digest};
   InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
   node_.engine().note_look();
-  const std::uint32_t done = run.run(looks);
-  const bool is_over = done == prepared.placed->steps.size();
+  const bool is_over = run.run(looks);
   prepared.inline_attempts.note(is_over);
   if (is_over) {
     SavedMessages others = its_stream.pass(identity);
@@ -234,7 +233,7 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
   }
   CollectiveOperation* const operation = prepared.take_kept(std::move(call), options);
   const Event completion = operation->completion();
-  operation->take_over(its_stream, prepared, identity.sequence, done, inline_scratch_.data());
+  operation->take_over(its_stream, prepared, run);
   return completion;
 }
 
@@ -297,7 +296,9 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
                                                            const Group& members) const {
+  const schedule::Placement placement = placement_of(node_.surroundings(), link_of(members));
   return std::make_unique<const PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
+                                            schedule::most_exchanged_inline_bytes(placement),
                                             [this](NodeId node) { return endpoint_.maps(node); });
 }
 

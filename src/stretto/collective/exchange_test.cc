@@ -83,6 +83,45 @@ TEST_P(Exchange, MemoryMayGoWhenTheEventHasTriggered) {
   });
 }
 
+// The same calls again and again, mostly in segments, so that they are done inline or given up at any message: with
+// peers that are late, and one that dies. Values are right or the death is told, and nobody waits for ever;
+// what was staged is let go of.
+TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
+  std::size_t complete = 0;
+  for (const std::uint64_t seed : test::seeds(test::sanitized ? 200 : 1000)) {
+    Random random(seed);
+    const auto nodes = static_cast<std::uint32_t>(2 + random.below(4));
+    const std::size_t counts[] = {1, 200, 200 + random.below(2000), 4000};
+    const char* const early[] = {"0.005", "0.05", "0.5"};
+    std::string fabric = "sim:" + std::to_string(nodes) + ",seed=" + std::to_string(seed) +
+                         ",jitter=1us,reorder=0.2,peer_pointer=segments,early=" + early[random.below(3)];
+    const auto victim = static_cast<NodeId>(random.below(2 * nodes));  // beyond the last node: nobody
+    if (victim < nodes) fabric += ",kill=" + std::to_string(victim) + "#" + std::to_string(random.below(60 * nodes));
+    const auto calls = [&](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      Random same(seed);  // on all nodes
+      Random own(seed + node.id());
+      for (int number = 0; number < 24; ++number) {
+        const bool is_in_place = own.below(4) == 0;
+        Vectors vectors(node, counts[same.below(4)], own.below(4) != 0, is_in_place);
+        co_await call(node, all, vectors, number);
+        ++complete;
+      }
+      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id() << "; " << test::replay(seed);
+    };
+    test::run_on(fabric, [&](Node& node) -> Task<> {
+      try {
+        co_await calls(node);
+      } catch (const Error& error) {
+        const bool is_told = error.code() == ErrorCode::peer_lost;
+        const bool is_victim = node.id() == victim && error.code() == ErrorCode::cancelled;
+        EXPECT_TRUE(victim < nodes && (is_told || is_victim)) << error.what() << "; " << test::replay(seed);
+      }
+    });
+  }
+  EXPECT_GT(complete, 0U);
+}
+
 std::uint64_t messages_of(int calls, const std::string& algorithm) {
   Runtime runtime(test::options_for("sim:4"));
   runtime.run([&](Node& node) -> Task<> {

@@ -1,44 +1,94 @@
 #include "stretto/collective/inline_run.h"
 
+#include <algorithm>
+
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
 
 namespace stretto {
 
-std::uint32_t InlineRun::run(unsigned looks) {
-  std::uint32_t done = 0;
+namespace {
+
+// A look takes some nanoseconds, a peer that combines so many bytes about as long.
+constexpr std::size_t bytes_a_look = 64;
+
+}  // namespace
+
+bool InlineRun::run(unsigned looks) {
+  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false});
   for (const PlacedStep& what : plan_.steps) {
-    switch (what.kind) {
-      case schedule::StepKind::send:
-        if (!send(what)) return done;
-        break;
-      case schedule::StepKind::receive:
-        if (!receive(what, looks)) return done;
-        break;
-      case schedule::StepKind::reduce: combine(what); break;
-      case schedule::StepKind::copy: buffers_.copy(what.data, what.destination); break;
-    }
-    ++done;
+    if (!do_step(what, looks)) return false;
+    ++done_;
   }
-  return done;
+  return !plan_.lends || wait_for_readers(looks);
 }
 
+bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
+  switch (what.kind) {
+    case schedule::StepKind::send: return send(what);
+    case schedule::StepKind::receive: return receive(what, looks);
+    case schedule::StepKind::reduce: combine(what); break;
+    case schedule::StepKind::copy: buffers_.copy(what.data, what.destination); break;
+  }
+  return true;
+}
+
+// What can't be read where it lies is sent, if it is little, or staged (decision 33).
 bool InlineRun::send(const PlacedStep& what) {
-  if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
+  if (!what.is_lent) return send_data(what);
+  const ByteSpan data = buffers_.bytes_of(what.data);
+  if (are_apart(data, call_.output)) {
+    const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+    if (offset) return lend(what, *offset);
+  }
+  return data.size() <= most_sent_though_pulled ? send_data(what) : stage(what);
+}
+
+bool InlineRun::send_data(const PlacedStep& what) {
   header_.tag = what.tag;
+  if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
   service_.endpoint().send(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_),
                            buffers_.bytes_of(what.data));
   return true;
 }
 
+bool InlineRun::stage(const PlacedStep& what) {
+  const ByteSpan data = buffers_.bytes_of(what.data);
+  if (data.size() > service_.most_staged()) return false;
+  fabric::Segment& segment = service_.endpoint().segment();
+  try {
+    passed(what).staging = static_cast<std::int64_t>(segment.allocate(data.size()));
+  } catch (const Error&) {
+    return false;  // who takes it over meets it again
+  }
+  const auto offset = static_cast<std::uint64_t>(passed(what).staging);
+  service_.copy_for(what.node).copy(segment.pointer(offset), data);
+  return lend(what, offset);
+}
+
+bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
+  header_.tag = what.tag;
+  const std::size_t bytes = what.data.bytes;
+  const GrantHeader grant{header_, offset, bytes, bytes, bytes};
+  service_.endpoint().send(what.node, fabric::MessageType::collective_grant, stretto::bytes_of(grant), {});
+  passed(what).is_out = true;
+  return true;
+}
+
+// What belongs to a message: of a send, that its data were read.
 bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
-  if (stream_.use_one_early(header_.identity.sequence, [this](const fabric::Message& early) { return use(early); })) {
-    return true;
-  }
+  if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
   for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, *this);
   return looked_for_ == nullptr;
+}
+
+bool InlineRun::wait_for_readers(unsigned looks) {
+  return std::all_of(plan_.steps.begin(), plan_.steps.end(), [&](const PlacedStep& what) {
+    if (!passed(what).is_out) return true;
+    return receive(what, looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look));
+  });
 }
 
 void InlineRun::on_message(const fabric::Message& message) {
@@ -47,23 +97,69 @@ void InlineRun::on_message(const fabric::Message& message) {
 
 // Returns whether it is the message that is looked for.
 bool InlineRun::use(const fabric::Message& message) {
+  if (message.from != looked_for_->node) return false;
+  bool used = false;
+  if (message.type == fabric::MessageType::collective_data) {
+    used = use_data(message);
+  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_grant) {
+    used = use_grant(message);
+  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_done) {
+    used = use_done(message);
+  }
+  if (used) looked_for_ = nullptr;
+  return used;
+}
+
+// Of what is lent, too, if it is not large and could not be read where it lies.
+bool InlineRun::use_data(const fabric::Message& message) {
   const PlacedStep& what = *looked_for_;
-  if (message.type != fabric::MessageType::collective_data || message.from != what.node ||
-      message.header.size() != sizeof(CallHeader) || message.payload.size() != what.data.bytes) {
+  if (what.kind != schedule::StepKind::receive || what.is_large() || message.header.size() != sizeof(CallHeader) ||
+      message.payload.size() != what.data.bytes || !is_of(fabric::read_header<CallHeader>(message))) {
     return false;
   }
-  const auto theirs = fabric::read_header<CallHeader>(message);
-  if (theirs.tag != what.tag || theirs.identity != header_.identity) return false;
   copy_bytes(buffers_.bytes_of(what.data).data(), message.payload);
   service_.note_used(message);
-  looked_for_ = nullptr;
   return true;
 }
 
-void InlineRun::combine(const PlacedStep& what) const {
+// What is staged in pieces is for an operation.
+bool InlineRun::use_grant(const fabric::Message& message) {
+  const PlacedStep& what = *looked_for_;
+  if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(GrantHeader)) return false;
+  const auto theirs = fabric::read_header<GrantHeader>(message);
+  const std::size_t bytes = what.data.bytes;
+  if (!is_of(theirs.call) || theirs.bytes != bytes || theirs.available != bytes || theirs.window != bytes) return false;
+  passed(what).place = service_.endpoint().peer_pointer(what.node, theirs.offset, bytes);
+  return passed(what).place != nullptr;
+}
+
+bool InlineRun::use_done(const fabric::Message& message) {
+  const PlacedStep& what = *looked_for_;
+  if (what.kind != schedule::StepKind::send || message.header.size() != sizeof(CallHeader) ||
+      !is_of(fabric::read_header<CallHeader>(message))) {
+    return false;
+  }
+  Passed& ours = passed(what);
+  ours.is_out = false;
+  if (ours.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(ours.staging));
+  return true;
+}
+
+// Who lent what it read hears of it.
+void InlineRun::combine(const PlacedStep& what) {
+  const auto lent_to_us = [this](std::uint32_t from) { return from == Plan::none ? nullptr : passed_[from].place; };
+  const std::byte* const left = lent_to_us(what.left_from);
+  const std::byte* const right = lent_to_us(what.right_from);
   call_.reduction.combine(call_.reduction.op.get(), buffers_.bytes_of(what.destination).data(),
-                          buffers_.bytes_of(what.data).data(), buffers_.bytes_of(what.right).data(),
+                          left != nullptr ? left : buffers_.bytes_of(what.data).data(),
+                          right != nullptr ? right : buffers_.bytes_of(what.right).data(),
                           what.destination.bytes / call_.element_bytes);
+  for (const std::uint32_t from : {what.left_from, what.right_from}) {
+    if (lent_to_us(from) == nullptr) continue;
+    const PlacedStep& receive = plan_.steps[from];
+    header_.tag = receive.tag;
+    service_.endpoint().send(receive.node, fabric::MessageType::collective_done, stretto::bytes_of(header_), {});
+  }
 }
 
 }  // namespace stretto

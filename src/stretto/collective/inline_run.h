@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,10 +17,12 @@ class Stream;
 
 /// A small call that is done in the call itself (decision 40): its steps in the order of their list, as long as the
 /// message that is next comes while it is looked for. Nobody else hears of it until it is over or an operation takes
-/// it over; what comes for it meanwhile and is not looked for is kept by its stream.
+/// it over; what comes for it meanwhile and is not looked for is kept by its stream as what comes early is.
 class InlineRun final : private fabric::MessageHandler {
  public:
-  /// `plan` is small (see PlacedPlan), its scratch begins at `scratch`. `line`: see CallHeader.
+  static constexpr std::size_t most_steps_that_lend = 64;
+
+  /// `plan` fits (see PlacedPlan), its scratch begins at `scratch`. `line`: see CallHeader.
   InlineRun(CollectiveService& service, Stream& stream, const PlacedPlan& plan, const CollectiveCall& call,
             Identity identity, std::uint32_t line, std::byte* scratch) noexcept
       : service_(service), stream_(stream), plan_(plan), call_(call), header_{identity, 0, line} {
@@ -28,16 +31,45 @@ class InlineRun final : private fabric::MessageHandler {
     buffers_.set_scratch(scratch, plan.scratch_begin);
   }
 
-  /// Looks for each message up to `looks` times. Returns how many steps are done; if not all, no other one has begun.
-  /// Once, under the baton.
-  std::uint32_t run(unsigned looks);
+  /// Looks for each message up to `looks` times, longer for what takes peers long. Returns whether it is over; if not,
+  /// the steps from `done` on have not begun, and of what was lent some may not be given back. Once, under the baton.
+  bool run(unsigned looks);
+
+  // For who takes it over.
+
+  std::uint32_t sequence() const noexcept { return header_.identity.sequence; }
+  std::uint32_t done() const noexcept { return done_; }
+  const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
+  /// What passed by such a step, where it might be lent.
+  struct Passed {
+    std::byte* place;      ///< of a receive: where the data lie at the peer; null if they were sent
+    std::int64_t staging;  ///< of a send: where the data were copied to, in our segment; negative: nowhere
+    bool is_out;           ///< of a send: it lends, and its peer may still read
+  };
+  /// REQUIRES: the plan lends, and the step is done.
+  const Passed& passed(std::uint32_t step) const noexcept { return passed_[step]; }
 
  private:
   void on_message(const fabric::Message& message) override;
+  bool do_step(const PlacedStep& what, unsigned looks);
   bool send(const PlacedStep& what);
+  bool send_data(const PlacedStep& what);
+  bool stage(const PlacedStep& what);
+  bool lend(const PlacedStep& what, std::uint64_t offset);
   bool receive(const PlacedStep& what, unsigned looks);
-  void combine(const PlacedStep& what) const;
+  bool wait_for_readers(unsigned looks);
+  void combine(const PlacedStep& what);
   bool use(const fabric::Message& message);
+  bool use_data(const fabric::Message& message);
+  bool use_grant(const fabric::Message& message);
+  bool use_done(const fabric::Message& message);
+  bool is_of(const CallHeader& theirs) const noexcept {
+    return theirs.tag == looked_for_->tag && theirs.identity == header_.identity;
+  }
+  Place all_scratch() const noexcept { return {schedule::Buffer::scratch, plan_.scratch_begin, plan_.scratch_bytes}; }
+  Passed& passed(const PlacedStep& what) noexcept {
+    return passed_[static_cast<std::size_t>(&what - plan_.steps.data())];
+  }
 
   CollectiveService& service_;
   Stream& stream_;
@@ -45,7 +77,9 @@ class InlineRun final : private fabric::MessageHandler {
   const CollectiveCall& call_;
   CallHeader header_;
   Buffers buffers_;
+  std::uint32_t done_ = 0;
   const PlacedStep* looked_for_ = nullptr;
+  std::array<Passed, most_steps_that_lend> passed_;  // by step, where the plan lends: else nobody fills it
 };
 
 }  // namespace stretto

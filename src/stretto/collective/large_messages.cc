@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/inline_run.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -78,6 +79,22 @@ void LargeMessages::announce_early() {
     if (step_at(step).is_large() && step_at(step).shares_memory) say_ready(step);
     if (!is_begun()) return;
   }
+}
+
+void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
+  const InlineRun::Passed& passed = run.passed(step);
+  if (passed.place == nullptr && !passed.is_out) return;  // it was sent, or is given back
+  Transfer& taken = transfer(step);
+  taken.bytes = step_at(step).data.bytes;
+  taken.window = StagingWindow(taken.bytes);
+  taken.place = passed.place;
+  taken.known = passed.place != nullptr;
+  if (!passed.is_out) return;
+  taken.told = true;
+  taken.lent = true;
+  ++lent_;
+  taken.staging = passed.staging;
+  if (taken.staging >= 0) taken.staged_by = step;
 }
 
 void LargeMessages::start_send(std::uint32_t step) {

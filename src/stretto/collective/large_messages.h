@@ -15,6 +15,7 @@
 namespace stretto {
 
 class CollectiveOperation;
+class InlineRun;
 
 /// The part of an operation that moves what is too large to be sent unasked, piece by piece, or what is read where it
 /// lies: who has been told where, what is staged, and how far each message has come.
@@ -38,6 +39,8 @@ class LargeMessages {
 
   /// Where the peers may be told before their messages are due, they are.
   void announce_early();
+  /// A step that lends, or reads what was lent, was done by that run.
+  void take_over(std::uint32_t step, const InlineRun& run);
   void start_send(std::uint32_t step);
   void start_receive(std::uint32_t step);
   /// Has the receiver read the data where they lie. False: it can't reach them there, or they will be written over

@@ -8,6 +8,7 @@
 #include "stretto/base/arena.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/fused_reduce.h"
+#include "stretto/collective/inline_run.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
@@ -130,13 +131,12 @@ void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
   service_.begin(*this);
 }
 
-void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, std::uint32_t sequence, std::uint32_t done,
-                                    const std::byte* scratch) {
-  go_by(stream, prepared, sequence);
-  steps_done_ = done;
+void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const InlineRun& run) {
+  go_by(stream, prepared, run.sequence());
   const Place all_scratch{schedule::Buffer::scratch, placed_->scratch_begin, placed_->scratch_bytes};
-  copy_bytes(buffers_.bytes_of(all_scratch).data(), {scratch, placed_->scratch_bytes});
+  copy_bytes(buffers_.bytes_of(all_scratch).data(), {run.scratch(), placed_->scratch_bytes});
   has_turn_ = false;
+  taken_over_ = &run;
   service_.begin(*this);
 }
 
@@ -173,20 +173,21 @@ void CollectiveOperation::prepare() {
   if (call_.shards().empty()) {
     states_.reset(placed_->beginning);
     states_.begin(placed_->beginning);
-    if (steps_done_ > 0) skip_done();
+    if (taken_over_ != nullptr) skip_done(*std::exchange(taken_over_, nullptr));
     large_.announce_early();
   } else {
     add_shards();
   }
 }
 
-void CollectiveOperation::skip_done() {
-  for (std::uint32_t step = 0; step < steps_done_; ++step) {
+void CollectiveOperation::skip_done(const InlineRun& run) {
+  for (std::uint32_t step = 0; step < run.done(); ++step) {
     const PlacedStep& what = step_at(step);
     if (what.kind == schedule::StepKind::receive) states_.note_message(step);
     if (what.kind == schedule::StepKind::send) heard_by(what.peer);
+    if (what.is_lent) large_.take_over(step, run);
   }
-  states_.complete_first(std::exchange(steps_done_, 0), plan_->schedule());
+  states_.complete_first(run.done(), plan_->schedule());
 }
 
 // Until they are added no step begins, not even one that only waits.

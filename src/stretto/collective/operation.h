@@ -30,6 +30,7 @@
 namespace stretto {
 
 class CollectiveService;
+class InlineRun;
 class Stream;
 
 /// One collective at one node, from the call to its event: walks a schedule, step by step, as messages come in.
@@ -71,9 +72,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
   void join(Stream& stream, Preparation& prepared);
-  /// The same, of one that was kept, for a call with a number and so many steps done, with those results in scratch.
-  void take_over(Stream& stream, Preparation& prepared, std::uint32_t sequence, std::uint32_t done,
-                 const std::byte* scratch);
+  /// The same, of one that was kept, for a call that was begun inline and goes on from there.
+  void take_over(Stream& stream, Preparation& prepared, const InlineRun& run);
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
@@ -107,7 +107,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   // Its life (operation.cc).
   void go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence);
   void prepare();
-  void skip_done();
+  void skip_done(const InlineRun& run);
   void add_shards();
   void run();
   void start_step(std::uint32_t step);
@@ -183,8 +183,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   bool has_served_ = false;      // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
-  std::uint32_t begun_at_look_ = 0;  // see CollectiveService::looks
-  std::uint32_t steps_done_ = 0;     // when it took the call over
+  std::uint32_t begun_at_look_ = 0;        // see CollectiveService::looks
+  const InlineRun* taken_over_ = nullptr;  // until it has begun
   StepStates states_;
   std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
   const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stretto/collective/transfer.h"
 #include "stretto/schedule/in_place.h"
 
 namespace stretto {
@@ -37,7 +38,7 @@ void place_terms(PlacedStep& placed, std::uint32_t reduce, const Plan& plan, con
 
 }  // namespace
 
-PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
+PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
                        const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
   steps.reserve(plan.steps().size());
@@ -49,13 +50,15 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.node = members.node(step.peer);
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
-      const std::size_t most_sent = lowering.lent[index] ? schedule::most_exchanged_inline_bytes : eager_bytes;
+      const std::size_t most_sent = lowering.lent[index] ? most_exchanged : eager_bytes;
       const bool is_read = lowering.in_place[index] || receivers_read(plan.schedule().shape);
       placed.is_pulled = placed.data.bytes > most_sent && placed.shares_memory && is_read;
       placed.is_lent = placed.is_pulled && lowering.lent[index];
       const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !lowering.in_place[index];
       if (is_copied) placed.left_from = index;
-      is_small &= !placed.is_large() && !placed.is_pulled;
+      const bool is_sent = !placed.is_large() && !placed.is_pulled;
+      fits_inline &= is_sent || (placed.is_lent && !is_copied && placed.data.bytes <= piece_bytes);
+      lends |= placed.is_lent;
     } else {
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {

@@ -20,7 +20,7 @@ inline constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
 
 /// What a receiver is to combine from where it lies, but cannot reach, is sent up to here, and staged above: what is
 /// sent is copied twice, into a ring and out of it.
-inline constexpr std::size_t most_sent_though_pulled = 3072;
+inline constexpr std::size_t most_sent_though_pulled = 2048;
 
 /// A step of a plan, with what is the same in all calls that are alike: where its data lie, and how they are moved.
 struct PlacedStep {
@@ -52,13 +52,14 @@ struct PlacedStep {
 /// A plan for calls of one layout.
 struct PlacedPlan {
   /// REQUIRES: the layout is of the plan's shape. `shares_memory`: whether this node reaches that member's memory, and
-  /// that member this node's.
-  PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
+  /// that member this node's. More than `most_exchanged` bytes are lent where they can be.
+  PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
              const std::function<bool(NodeId)>& shares_memory);
 
   std::vector<PlacedStep> steps;
-  /// Whether nothing in it is large or read where it lies: small messages, and what is done with them.
-  bool is_small = true;
+  /// Whether all that passes is small messages, and what is lent to be combined at once.
+  bool fits_inline = true;
+  bool lends = false;  ///< whether any of it is lent
   /// How a run begins: small messages may come at once, and what is left to other steps is done.
   StepStates::Beginning beginning;
   // What is used of scratch.

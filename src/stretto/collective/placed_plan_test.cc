@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "stretto/collective/collective_call.h"
+#include "stretto/collective/transfer.h"
 #include "stretto/schedule/test_support.h"
 
 namespace stretto {
@@ -17,13 +19,15 @@ using schedule::Rank;
 using schedule::Step;
 using schedule::StepKind;
 
+constexpr std::size_t most_exchanged = 512;
+
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {
   Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory)
       : memory(bytes),
         plan(schedule::find_algorithm(algorithm), {.operation = operation, .size = members.size()}, me),
         layout(call_of(operation, memory), plan.schedule().shape),
-        placed(plan, layout, members, [=](NodeId) { return shares_memory; }) {}
+        placed(plan, layout, members, most_exchanged, [=](NodeId) { return shares_memory; }) {}
 
   static CollectiveCall call_of(Operation operation, std::vector<std::byte>& memory) {
     CollectiveCall call;
@@ -119,6 +123,27 @@ TEST(PlacedPlan, WhatGoesToManyTheyCopyThemselves) {
     expect_copied(Placed("binomial_broadcast", Operation::broadcast, eager_bytes, me, true), false);
     expect_copied(Placed("binomial_broadcast", Operation::broadcast, large, me, false), false);
     expect_copied(Placed("linear_gather", Operation::gather, 4 * large, me, true), false);
+  }
+}
+
+TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {
+  for (Rank me = 0; me < 4; ++me) {
+    const auto lent = [me](std::size_t bytes) {
+      const Placed of("recursive_doubling", Operation::allreduce, bytes, me, true);
+      const auto is_lent = [](const PlacedStep& step) { return step.is_lent; };
+      const auto count = std::count_if(of.placed.steps.begin(), of.placed.steps.end(), is_lent);
+      EXPECT_EQ(of.placed.lends, count > 0);
+      return count;
+    };
+    EXPECT_EQ(lent(most_exchanged), 0);
+    EXPECT_EQ(lent(most_exchanged + 1), 2) << "a send and a receive of the first round";
+    EXPECT_EQ(lent(2 * piece_bytes), 2);
+    const auto fits = [me](std::size_t bytes) {
+      return Placed("recursive_doubling", Operation::allreduce, bytes, me, true).placed.fits_inline;
+    };
+    EXPECT_TRUE(fits(most_exchanged));
+    EXPECT_TRUE(fits(eager_bytes));
+    EXPECT_FALSE(fits(eager_bytes + 1)) << "the second round's messages are large";
   }
 }
 

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/inline_run.h"
 
 namespace stretto {
 
@@ -49,8 +50,9 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
     prepared->digest = digest_of(call, plan);
     prepared->placed = service.place(plan, call, members_);
     const PlacedPlan& placed = *prepared->placed;
-    prepared->may_be_inline =
-        heard_alone_ && placed.is_small && placed.scratch_bytes <= eager_bytes && !call.reduction.as_task;
+    prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
+                              !call.reduction.as_task &&
+                              (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
   }
   return prepared;
 }

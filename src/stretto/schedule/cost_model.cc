@@ -13,24 +13,35 @@ namespace {
 /// Steps, of all ranks, that are walked for an exact price.
 constexpr std::uint64_t most_steps = 30'000;
 
+/// How data get to who combines them in the first round.
+enum class Way : std::uint8_t {
+  sent,
+  granted,  ///< read where they lie at the sender, which waits for that
+  lent,     ///< the same, but the sender goes on
+};
+
 /// Which ranks read in the first round what they are given where it lies at its sender.
 class Readers {
  public:
-  /// `all`: asked about each rank; otherwise about few, of which those that are not special are taken to be alike,
-  /// unless they have hosts to speak for.
-  Readers(const Algorithm& algorithm, const Shape& shape, bool all)
-      : algorithm_(algorithm), shape_(shape), known_(all || shape.hosts.are_known() ? shape.size : classes, unknown) {}
+  /// More than `most_exchanged` bytes are lent. `all`: asked about each rank; otherwise about few, of which those that
+  /// are not special are taken to be alike, unless they have hosts to speak for.
+  Readers(const Algorithm& algorithm, const Shape& shape, std::uint64_t most_exchanged, bool all)
+      : algorithm_(algorithm),
+        shape_(shape),
+        most_exchanged_(most_exchanged),
+        known_(all || shape.hosts.are_known() ? shape.size : classes, unknown) {}
 
-  /// Whether so many bytes are read, not sent.
-  bool reads(Rank rank, std::uint64_t bytes) {
-    if (bytes <= most_exchanged_inline_bytes) return false;
+  /// How that rank comes by so many bytes.
+  Way way_to(Rank rank, std::uint64_t bytes) {
+    if (bytes <= most_exchanged_) return Way::sent;
     std::uint8_t& known = known_[known_.size() == shape_.size ? rank : class_of(rank)];
     if (known == unknown) known = look(rank);
-    return known == always || (known == if_large && bytes > most_inline_bytes);
+    if (known == lends) return Way::lent;
+    return known == reads && bytes > most_inline_bytes ? Way::granted : Way::sent;
   }
 
  private:
-  enum : std::uint8_t { unknown, never, if_large, always };
+  enum : std::uint8_t { unknown, neither, reads, lends };
   static constexpr Rank classes = 4;
 
   Rank class_of(Rank rank) const {
@@ -43,14 +54,15 @@ class Readers {
     const Round round(algorithm_, shape_, rank, 0);
     for (std::size_t at = 0; at < round.steps().size(); ++at) {
       if (round[at].kind != StepKind::receive) continue;
-      if (round.reader_of(at) == Round::none) return never;
-      return round.lends() ? always : if_large;  // who lends is lent something
+      if (round.reader_of(at) == Round::none) return neither;
+      return round.lends() ? lends : reads;  // who lends is lent something
     }
-    return never;
+    return neither;
   }
 
   const Algorithm& algorithm_;
   const Shape& shape_;
+  const std::uint64_t most_exchanged_;
   std::vector<std::uint8_t> known_;
 };
 
@@ -88,7 +100,7 @@ class ExecutorTiming {
         shares_memory_inside_(placement.maps && placement.inside != Link::wire),
         pause_(pause_of(shape, placement, costs.between)),
         wires_(shape.hosts),
-        readers_(algorithm, shape, all) {}
+        readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all) {}
 
   /// How many ranks each further step stands for, in sums.
   void weigh(double weight) { weight_ = weight; }
@@ -111,7 +123,14 @@ class ExecutorTiming {
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
     const Costs& costs = costs_with(step.peer);
     const bool is_large = bytes > most_inline_bytes;
-    if (is_combined_in_place(step.peer, step.peer, bytes) || is_copied_by_receiver(step.peer, bytes)) {
+    const Way way = way_to(step.peer, step.peer, bytes);
+    if (way == Way::lent) {
+      work(clock, costs.overhead);
+      const double arrival = clock.now + costs.latency;
+      work(clock, costs.overhead);  // for word that it was read, some time later
+      return arrival;
+    }
+    if (way == Way::granted || is_copied_by_receiver(step.peer, bytes)) {
       work(clock, costs.announcement + costs.overhead);
       return clock.now + costs.latency;
     }
@@ -135,8 +154,9 @@ class ExecutorTiming {
 
   void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
     const Costs& costs = costs_with(step.peer);
-    const bool is_large = bytes > most_inline_bytes || is_combined_in_place(me_, step.peer, bytes);
-    if (is_large) work(clock, costs.announcement);
+    const Way way = way_to(me_, step.peer, bytes);
+    const bool is_large = bytes > most_inline_bytes || way != Way::sent;
+    if (is_large && way != Way::lent) work(clock, costs.announcement);
     const bool takes_a_wire = !shares_memory_with(step.peer);
     Clock& wire = wire_with(clock, step.peer);
     clock.now = std::max({clock.now, arrival, takes_a_wire ? wire.next_receive : 0});
@@ -146,6 +166,7 @@ class ExecutorTiming {
     }
     has_waited_ = has_waited_ || weight_ > 0;
     if (takes_a_wire) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
+    if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
     const double copied = is_copied_by_receiver(step.peer, bytes) ? costs.byte_time : 0;
     work(clock, costs.overhead + static_cast<double>(bytes) * (is_large ? copied : costs.inline_time));
   }
@@ -186,8 +207,8 @@ class ExecutorTiming {
   }
 
   double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
-  bool is_combined_in_place(Rank receiver, Rank peer, std::uint64_t bytes) {
-    return round_ == 0 && shares_memory_with(peer) && readers_.reads(receiver, bytes);
+  Way way_to(Rank receiver, Rank peer, std::uint64_t bytes) {
+    return round_ == 0 && shares_memory_with(peer) ? readers_.way_to(receiver, bytes) : Way::sent;
   }
   bool is_copied_by_receiver(Rank peer, std::uint64_t bytes) const {
     return bytes > most_inline_bytes && receivers_read(shape_) && shares_memory_with(peer);
@@ -404,6 +425,10 @@ Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t b
 }
 
 }  // namespace
+
+std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept {
+  return placement.link == Link::host && placement.ranks_of_host <= placement.cores_of_host ? 256 : 1024;
+}
 
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const CostTable& table, Follow follow) {

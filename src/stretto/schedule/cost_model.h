@@ -21,6 +21,10 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
+/// Where two ranks that share memory exchange data, larger ones than these are read where they lie if they can be: the
+/// two wait for each other anyway. Fewer where each has a core to wait on, and the call may do it (decision 40).
+std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept;
+
 /// What a collective is expected to cost.
 struct Price {
   double seconds = 0;          ///< until the last rank is through: the sum of `call` and the larger one of the next
@@ -43,8 +47,8 @@ enum class Follow : std::uint8_t {
 /// Larger ones also cost an announcement at either end, and go when their receiver has said that it is ready. In shared
 /// memory cores carry the bytes: of what is large the sender copies it, for more if it is what another rank has just
 /// written, or the receiver (receivers_read); both copy what is inline; and what a receiver only combines in the first
-/// round is read where it lies (in_place.h), which costs the reduction and no copy. On a wire a large message's bytes
-/// cost nobody's time but the link's.
+/// round is read where it lies (in_place.h), which costs the reduction and no copy; where it is lent, messages there
+/// and back take the place of announcements. On a wire a large message's bytes cost nobody's time but the link's.
 ///
 /// Where ranks outnumber cores, a host's cores are a bound: all that its ranks do, and a turn for every round in which
 /// a rank waits for messages, shared by them. A process that waits is then also without its core for half of a turn of

@@ -76,13 +76,19 @@ TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
 }
 
 TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
-  const double sent = most_exchanged_inline_bytes;
-  expect_near(price_of("recursive_doubling", 2, most_exchanged_inline_bytes).path,
+  const std::uint64_t most_sent = most_exchanged_inline_bytes(in_memory);
+  const auto sent = static_cast<double>(most_sent);
+  expect_near(price_of("recursive_doubling", 2, most_sent).path,
               2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
-  const double read = sent + 8;
-  expect_near(price_of("recursive_doubling", 2, most_exchanged_inline_bytes + 8).path,
-              costs.announcement + std::max(costs.announcement, costs.latency) + 2 * costs.overhead +
-                  read * costs.reduction_time);
+  // Each grants and hears that its own was read, and hears of what it reads and says so.
+  expect_near(price_of("recursive_doubling", 2, most_sent + 8).path,
+              4 * costs.overhead + (sent + 8) * costs.reduction_time);
+}
+
+TEST(CostModel, LittleIsLentWhereEachHasACoreToWaitOn) {
+  const std::uint64_t most = most_exchanged_inline_bytes(in_memory);
+  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::host, .ranks_of_host = 3, .cores_of_host = 2}), most);
+  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::local, .ranks_of_host = 2, .cores_of_host = 2}), most);
 }
 
 TEST(CostModel, OnAWireBytesTakeTheLink) {

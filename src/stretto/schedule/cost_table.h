@@ -21,9 +21,6 @@ Link parse_link(std::string_view text, std::string_view name);
 
 /// Larger messages are announced, and go only when their receiver is ready for them (operation.h keeps to it).
 inline constexpr std::uint64_t most_inline_bytes = 4096;
-/// Where two ranks that share memory exchange data, larger ones are read where they lie if they can be: the two wait
-/// for each other anyway.
-inline constexpr std::uint64_t most_exchanged_inline_bytes = 1024;
 
 /// What the steps of a collective cost on one kind of link, in seconds: LogGP's parameters (see network.h), and what
 /// the executor does that LogGP does not know. cost_model.h says how they are put together.
