@@ -11,13 +11,14 @@ void RingWriter::write_long(const LineHead& head, ConstByteSpan header, ConstByt
   RingLine& first = lines_[written_ & mask_];
   const std::size_t header_here = std::min(header.size(), RingLine::inline_bytes);
   const std::size_t payload_here = std::min(payload.size(), RingLine::inline_bytes - header_here);
-  copy_bytes(first.bytes, header.first(header_here));
-  copy_bytes(first.bytes + header_here, payload.first(payload_here));
   mark(written_ + 1, written_ + head.lines(), true);
   // The rest is one run of bytes from the second line on, which may go round the ring's end.
   const std::uint64_t tail = (written_ + 1) * sizeof(RingLine);
   copy_tail(tail, header.subspan(header_here));
   copy_tail(tail + header.size() - header_here, payload.subspan(payload_here));
+  // Last, at once with the word: the reader looks at this line, and would take it back in between.
+  copy_bytes(first.bytes, header.first(header_here));
+  copy_bytes(first.bytes + header_here, payload.first(payload_here));
 }
 
 // `position` counts bytes since the ring's start.
