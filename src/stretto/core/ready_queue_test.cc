@@ -57,15 +57,31 @@ TEST_F(ReadyQueueTest, LosesNothingWhenManyTakeAndPutBack) {
 }
 
 // The task makes another processor ready, by its own worker's queue, and does not end before that has run.
+void depend_on_another_worker(Node& node) {
+  std::atomic<bool> ran{false};
+  node.spawn([&ran] { ran.store(true); }, SpawnOptions().processor(1));
+  while (!ran.load()) std::this_thread::yield();
+}
+
 TEST(ThreadEngine, WhatALongTaskMadeReadyIsTakenByAnotherWorker) {
   test::run_on(
       "local:1",
       [](Node& node) -> Task<> {
+        for (int i = 0; i < 20; ++i) depend_on_another_worker(node);
+        co_return;
+      },
+      2);
+}
+
+// Two processors that take turns for a fraction of a millisecond, each turn from the queue of one worker: the other one
+// naps (Nap), and is needed then.
+TEST(ThreadEngine, WhoNapsWhileAnotherHurriesComesWhenItIsNeeded) {
+  test::run_on(
+      "local:1",
+      [](Node& node) -> Task<> {
         for (int i = 0; i < 20; ++i) {
-          std::atomic<bool> ran{false};
-          const Event other = node.spawn([&ran] { ran.store(true); }, SpawnOptions().processor(1));
-          while (!ran.load()) std::this_thread::yield();
-          co_await other;
+          for (int turn = 0; turn < 1000; ++turn) co_await node.spawn([] {}, SpawnOptions().processor(1));
+          depend_on_another_worker(node);
         }
       },
       2);

@@ -139,8 +139,9 @@ bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
   Seat& seat = seat_of(*worker);
   if (seat.service) return false;
   seat.local.push(processor);
-  if (searching_.load(std::memory_order_seq_cst) > 0 || asleep_.load(std::memory_order_seq_cst) == 0) return true;
-  wake_one_for_tasks();
+  if (searching_.load(std::memory_order_seq_cst) > 0) return true;
+  const bool crowded = napping_.load(std::memory_order_relaxed) > 0 && seat.local.size() > crowded_queue;
+  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0) wake_one_for_tasks();
   return true;
 }
 
@@ -226,19 +227,34 @@ Processor* ThreadEngine::next(Worker& worker) {
 bool ThreadEngine::search(Seat& seat, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
+  const bool has_napped = std::exchange(seat.has_napped, false) && !seat.was_woken;
   arrive(seat);
+  const bool naps_on = has_napped && decide_to_nap(seat);
+  const bool over = naps_on ? is_over_for(seat) : look_for_tasks(seat, found);
+  searching_.fetch_sub(1, std::memory_order_seq_cst);
+  if (over) seat.nap.found_work();
+  return over;
+}
+
+bool ThreadEngine::look_for_tasks(Seat& seat, Processor*& found) {
   Idling::Limits limits = options_.idling;
   if (!watch_.needed()) {  // whatever comes makes a task ready
     limits.spins = 0;
     limits.takes_turns = false;
   }
+  seat.nap.begin_looks(taken_by_others(seat), now());
   const bool over = idle(seat, limits, [&] {
-    if (has_tasks_for(seat) || stopping_.load()) return true;
+    if (is_over_for(seat)) return true;
     found = take_neglected(seat);
     return found != nullptr;
   });
-  searching_.fetch_sub(1, std::memory_order_seq_cst);
+  if (!over) decide_to_nap(seat);
   return over;
+}
+
+// Nothing was found.
+bool ThreadEngine::decide_to_nap(Seat& seat) noexcept {
+  return seat.nap.after_looks(taken_by_others(seat), now(), neglected_seconds);
 }
 
 // Polls and yields until `over()`, which is so if this returns true, or until it is time to sleep.
@@ -269,9 +285,16 @@ Processor* ThreadEngine::take_neglected(Seat& seat) {
   return nullptr;
 }
 
-bool ThreadEngine::others_have_work(const Seat& seat) const noexcept {
+bool ThreadEngine::anyone_has_work(const Seat& seat) const noexcept {
   return !seat.service &&
-         std::any_of(seats_.begin(), seats_.end(), [](const auto& other) { return other->local.size() != 0; });
+         std::any_of(seats_.begin(), seats_.end(), [](const auto& any) { return any->local.size() != 0; });
+}
+
+// From their own queues, in all.
+std::uint32_t ThreadEngine::taken_by_others(const Seat& seat) const noexcept {
+  std::uint32_t taken = 0;
+  for (const auto& other : seats_) taken += other.get() == &seat ? 0 : other->local.taken();
+  return taken;
 }
 
 // Saves the way through the suspended task, the processor's queue and the engine's lists, some 0.1 us, where the answer
@@ -319,6 +342,8 @@ void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Eve
   fabric::Context::hand_over_rest();
 }
 
+bool ThreadEngine::is_over_for(const Seat& seat) const noexcept { return has_tasks_for(seat) || stopping_.load(); }
+
 // A hint.
 bool ThreadEngine::has_tasks_for(const Seat& seat) const noexcept {
   return waiting_for_workers_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0;
@@ -343,9 +368,11 @@ bool ThreadEngine::do_what_was_put_off() noexcept {
 }
 
 void ThreadEngine::sleep(Seat& seat) {
-  if (do_what_was_put_off()) return;
+  const bool naps = seat.nap.seconds().has_value();
+  if (!naps && do_what_was_put_off()) return;
   fabric::Context::hand_over_rest();  // of a baton that others had whenever this worker polled
   const int watcher = seat.service ? FabricWatch::service : seat.number;
+  std::atomic<int>& sleepers = naps ? napping_ : asleep_;
   const bool armed =
       seat.service ? watch_.arm_service([this] { return serve_overflow(); }, stopping_) : watch_.arm(watcher);
   {
@@ -355,15 +382,18 @@ void ThreadEngine::sleep(Seat& seat) {
       return;
     }
     seat.asleep = true;
-    if (!seat.service) asleep_.fetch_add(1, std::memory_order_seq_cst);
+    if (!seat.service) sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
-  const bool woken = !others_have_work(seat) && doze(seat, armed);
+  // Who naps leaves what others have to them.
+  const bool may_sleep = naps ? seat.local.size() == 0 : !anyone_has_work(seat);
+  const bool woken = may_sleep && doze(seat, armed);
   {
     const std::lock_guard lock(mutex_);
     const bool still_asleep = std::exchange(seat.asleep, false);
     if (!seat.service) {
       seat.was_woken = !still_asleep;
-      asleep_.fetch_sub(1, std::memory_order_relaxed);
+      seat.has_napped = naps;
+      sleepers.fetch_sub(1, std::memory_order_relaxed);
     }
   }
   if (!armed) return;
@@ -379,14 +409,21 @@ void ThreadEngine::sleep(Seat& seat) {
 bool ThreadEngine::doze(Seat& seat, bool armed) {
   std::vector<pollfd> descriptors{{seat.bell, POLLIN, 0}};
   if (armed) watch_.add_descriptors(descriptors);
-  const std::optional<timespec> tick = seat.service ? watch_.tick_of_service(armed) : std::nullopt;
-  const bool woken = ppoll(descriptors.data(), descriptors.size(), tick ? &*tick : nullptr, nullptr) > 0;
+  const std::optional<timespec> end = alarm(seat, armed);
+  const bool woken = ppoll(descriptors.data(), descriptors.size(), end ? &*end : nullptr, nullptr) > 0;
   if (seat.service) watch_.service_woke_up(woken);
   if ((descriptors[0].revents & POLLIN) != 0) {
     std::uint64_t rings = 0;
     [[maybe_unused]] const auto got = read(seat.bell, &rings, sizeof rings);
   }
   return woken;
+}
+
+// How long it sleeps at most.
+std::optional<timespec> ThreadEngine::alarm(const Seat& seat, bool armed) {
+  if (seat.service) return watch_.tick_of_service(armed);
+  const std::optional<double> nap = seat.nap.seconds();
+  return nap ? std::optional(timespec{0, static_cast<long>(1e9 * *nap)}) : std::nullopt;
 }
 
 // Unless that is who calls.

@@ -13,6 +13,7 @@
 #include "stretto/core/engine.h"
 #include "stretto/core/fabric_watch.h"
 #include "stretto/core/idling.h"
+#include "stretto/core/nap.h"
 #include "stretto/core/ready_queue.h"
 #include "stretto/core/worker.h"
 
@@ -69,11 +70,13 @@ class ThreadEngine final : public Engine {
     ReadyQueue local;
     std::uint64_t requests_at_turn = 0;  // see Idling
     std::vector<Neglect> neglect;        // by seat
-    std::atomic<bool> attends{false};    // see attend
-    ReadyList own;                       // what only this worker may take; under mutex_
-    bool asleep = false;                 // under mutex_
-    bool was_woken = false;              // and has not looked for work since; its own
-    int bell = -1;                       // eventfd
+    Nap nap;
+    bool has_napped = false;           // and has not looked for work since; its own
+    std::atomic<bool> attends{false};  // see attend
+    ReadyList own;                     // what only this worker may take; under mutex_
+    bool asleep = false;               // under mutex_
+    bool was_woken = false;            // and has not looked for work since; its own
+    int bell = -1;                     // eventfd
     std::thread thread;
   };
 
@@ -83,7 +86,8 @@ class ThreadEngine final : public Engine {
   Processor* take(Seat& seat);
   Processor* take_shared(Seat& seat);
   Processor* take_neglected(Seat& seat);
-  bool others_have_work(const Seat& seat) const noexcept;
+  bool anyone_has_work(const Seat& seat) const noexcept;
+  std::uint32_t taken_by_others(const Seat& seat) const noexcept;
   bool has_work(const Seat& seat) const noexcept;
   std::atomic<std::uint32_t>& waiting_for(bool service) noexcept {
     return service ? waiting_for_service_ : waiting_for_workers_;
@@ -91,12 +95,16 @@ class ThreadEngine final : public Engine {
   bool has_tasks_for(const Seat& seat) const noexcept;
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, Processor*& found);
+  bool look_for_tasks(Seat& seat, Processor*& found);
+  bool is_over_for(const Seat& seat) const noexcept;
+  bool decide_to_nap(Seat& seat) noexcept;
   template <class Over>
   bool idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept;
   bool serve_overflow();
   bool do_what_was_put_off() noexcept;
   void sleep(Seat& seat);
   bool doze(Seat& seat, bool armed);
+  std::optional<timespec> alarm(const Seat& seat, bool armed);
   void wake_service() noexcept;
   void ring(Seat& seat) noexcept;
   void wake_one_locked(bool service, Seat*& woken) noexcept;
@@ -120,6 +128,7 @@ class ThreadEngine final : public Engine {
   std::atomic<int> searching_{0};
   // Ordinary workers; who is woken is asleep until it has come.
   std::atomic<int> asleep_{0};
+  std::atomic<int> napping_{0};  // not among those asleep
   std::atomic<int> coming_{0};
   std::atomic<bool> stopping_{false};
 };
