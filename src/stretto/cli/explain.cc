@@ -96,9 +96,9 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
 std::string describe(const schedule::Shape& shape, const schedule::Placement& placement) {
   std::string text = "link " + std::string(name_of(placement.link));
   if (shape.hosts.are_known()) text += " between hosts, " + std::string(name_of(placement.inside)) + " inside them";
-  if (placement.ranks_of_host > placement.cores_of_host) {
-    text += ", " + std::to_string(placement.ranks_of_host) + " ranks take turns on " +
-            std::to_string(placement.cores_of_host) + (placement.cores_of_host == 1 ? " core" : " cores");
+  if (placement.ranks_of_machine > placement.cores_of_machine) {
+    text += ", " + std::to_string(placement.ranks_of_machine) + " ranks take turns on " +
+            std::to_string(placement.cores_of_machine) + (placement.cores_of_machine == 1 ? " core" : " cores");
   }
   return text;
 }
@@ -141,8 +141,8 @@ void print_json(const Explanation& found) {
                                 {"reproducible", request.shape.reproducible},
                                 {"hosts", request.shape.hosts.are_known() ? request.shape.hosts.count() : 0},
                                 {"link", name_of(request.placement.link)},
-                                {"ranks_of_host", request.placement.ranks_of_host},
-                                {"cores_of_host", request.placement.cores_of_host},
+                                {"ranks_of_machine", request.placement.ranks_of_machine},
+                                {"cores_of_machine", request.placement.cores_of_machine},
                                 {"costs", found.costs}};
   object["candidates"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < found.candidates.size(); ++i) {
@@ -169,20 +169,20 @@ void print(const ExplainArguments& arguments, const Explanation& found) {
 /// Says also on which hosts the nodes are, if several are asked for.
 void place(const ExplainArguments& arguments, schedule::Rank nodes, Request& request) {
   const std::string cores = arguments.cores.empty() ? std::to_string(usable_cores()) : arguments.cores;
-  request.placement.cores_of_host = static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes));
+  request.placement.cores_of_machine = static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes));
   request.placement.link = schedule::parse_link(!arguments.link.empty()   ? arguments.link
                                                 : arguments.hosts.empty() ? "local"
                                                                           : "wire",
                                                 "--link");
   if (arguments.hosts.empty()) {
-    request.placement.ranks_of_host = request.placement.link == Link::wire ? 1 : nodes;
+    request.placement.ranks_of_machine = request.placement.link == Link::wire ? 1 : nodes;
     return;
   }
   if (request.placement.link != Link::wire) {
     throw Error(ErrorCode::bad_input, "--link " + arguments.link + " connects no hosts; leave out --hosts, or --link");
   }
   request.shape.hosts = parse_hosts(arguments.hosts, request.shape.size);
-  request.placement.ranks_of_host = request.shape.hosts.most();
+  request.placement.ranks_of_machine = request.shape.hosts.most();
 }
 
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {

@@ -54,7 +54,7 @@ TEST(ExplainCommand, ShowsWhatGoesByHosts) {
   const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 16 --hosts 4 --bytes 1M --json"));
   EXPECT_EQ(found.at("hosts"), 4);
   EXPECT_EQ(found.at("link"), "wire");
-  EXPECT_EQ(found.at("ranks_of_host"), 4);
+  EXPECT_EQ(found.at("ranks_of_machine"), 4);
   std::vector<std::string> names;
   for (const auto& candidate : found.at("candidates")) names.push_back(candidate.at("algorithm"));
   for (const char* const name : {"leaders_allreduce", "sliced_ring_allreduce", "ring_allreduce"}) {

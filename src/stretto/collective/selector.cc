@@ -38,8 +38,8 @@ schedule::CostTable costs_of(const Surroundings& surroundings) {
 
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link) {
   return {.link = link,
-          .ranks_of_host = surroundings.occupancy.nodes,
-          .cores_of_host = surroundings.occupancy.cores,
+          .ranks_of_machine = surroundings.occupancy.nodes,
+          .cores_of_machine = surroundings.occupancy.cores,
           .maps = surroundings.simulated == nullptr};
 }
 

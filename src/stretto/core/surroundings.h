@@ -18,7 +18,7 @@ struct Tuning {
 
 /// Where the nodes of a job are, for the layers above. The same at all of them.
 struct Surroundings {
-  fabric::Occupancy occupancy;  ///< of the host, or the worker threads, that are fullest
+  fabric::Occupancy occupancy;  ///< of the machine, or the worker threads, that are fullest
   bool one_process = true;      ///< all nodes are objects of this process
   /// By node, numbers that differ where the hosts do; empty where all are on one, or that does not matter.
   std::vector<std::uint32_t> hosts;

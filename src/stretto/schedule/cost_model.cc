@@ -66,20 +66,20 @@ class Readers {
   std::vector<std::uint8_t> known_;
 };
 
-/// Of the group's ranks on its fullest host.
-Rank ranks_of_host(const Shape& shape, const Placement& placement) {
-  return std::min(placement.ranks_of_host, shape.size);
+/// Of the group's ranks on the fullest machine.
+Rank ranks_of_machine(const Shape& shape, const Placement& placement) {
+  return std::min(placement.ranks_of_machine, shape.size);
 }
 
 bool is_crowded(const Shape& shape, const Placement& placement) {
-  return ranks_of_host(shape, placement) > placement.cores_of_host;
+  return ranks_of_machine(shape, placement) > placement.cores_of_machine;
 }
 
 /// How long a process that waits is without its core where others want it: half a turn of all of them. Nodes of one
 /// process go on in whatever thread brings a message.
 double pause_of(const Shape& shape, const Placement& placement, const Costs& costs) {
   if (placement.link == Link::local || !is_crowded(shape, placement)) return 0;
-  return costs.turn * ranks_of_host(shape, placement) / placement.cores_of_host / 2;
+  return costs.turn * ranks_of_machine(shape, placement) / placement.cores_of_machine / 2;
 }
 
 /// What messages cost between hosts, or anywhere, and inside a host.
@@ -417,8 +417,8 @@ Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t b
   const Walked walked = walk(algorithm, shape, bytes, placement, costs, follow);
   Price price{.path = walked.path, .messages = walked.messages, .is_exact = walked.is_exact};
   if (is_crowded(shape, placement)) {
-    const double share = static_cast<double>(ranks_of_host(shape, placement)) / shape.size;  // of the group
-    price.work = (walked.busy + walked.turns * costs.between.turn) * share / placement.cores_of_host;
+    const double share = static_cast<double>(ranks_of_machine(shape, placement)) / shape.size;  // of the group
+    price.work = (walked.busy + walked.turns * costs.between.turn) * share / placement.cores_of_machine;
   }
   price.seconds = costs.between.call + std::max(price.path, price.work);
   return price;
@@ -427,7 +427,7 @@ Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t b
 }  // namespace
 
 std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept {
-  return placement.link == Link::host && placement.ranks_of_host <= placement.cores_of_host ? 256 : 1024;
+  return placement.link == Link::host && placement.ranks_of_machine <= placement.cores_of_machine ? 256 : 1024;
 }
 
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,

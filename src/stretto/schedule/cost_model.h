@@ -10,9 +10,10 @@ namespace stretto::schedule {
 /// Where the ranks of a group are, as far as it matters for the time of a collective. The same at all of them.
 struct Placement {
   Link link = Link::local;  ///< between any two; of shapes whose hosts are known, between ranks of different hosts
-  /// Of the host that has most of them: how many there are, and how many cores they share.
-  Rank ranks_of_host = 1;
-  std::uint32_t cores_of_host = 1;
+  /// Of the machine that has most of them: how many there are, and how many cores they share. Hosts that are containers
+  /// of one machine share its cores.
+  Rank ranks_of_machine = 1;
+  std::uint32_t cores_of_machine = 1;
   /// Of shapes whose hosts are known: between ranks of one host, and whether these reach each other's memory; otherwise
   /// others than their cores carry what they exchange, as on a wire.
   Link inside = Link::host;
@@ -29,7 +30,7 @@ std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept;
 struct Price {
   double seconds = 0;          ///< until the last rank is through: the sum of `call` and the larger one of the next
   double path = 0;             ///< along the longest chain of messages, if every rank had a core
-  double work = 0;             ///< of a host's cores, if they never stood idle; 0 where every rank has one
+  double work = 0;             ///< of a machine's cores, if they never stood idle; 0 where every rank has one
   std::uint64_t messages = 0;  ///< of all ranks; an estimate unless `is_exact`
   bool is_exact = false;       ///< every rank was followed, or one that stands for all
 };
@@ -50,9 +51,9 @@ enum class Follow : std::uint8_t {
 /// round is read where it lies (in_place.h), which costs the reduction and no copy; where it is lent, messages there
 /// and back take the place of announcements. On a wire a large message's bytes cost nobody's time but the link's.
 ///
-/// Where ranks outnumber cores, a host's cores are a bound: all that its ranks do, and a turn for every round in which
-/// a rank waits for messages, shared by them. A process that waits is then also without its core for half of a turn of
-/// all processes.
+/// Where ranks outnumber cores, a machine's cores are a bound: all that its ranks do, and a turn for every round in
+/// which a rank waits for messages, shared by them. A process that waits is then also without its core for half of a
+/// turn of all processes.
 ///
 /// Where the shape's hosts are known, messages inside them go by the costs of Placement::inside. The ranks of a host
 /// share its wire: what one of them sends or receives over it keeps the others waiting.

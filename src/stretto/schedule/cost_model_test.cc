@@ -23,8 +23,8 @@ constexpr Costs costs{.call = 2e-6,
                       .copy_time = 13e-9,
                       .reduction_time = 17e-9,
                       .turn = 19e-6};
-constexpr Placement in_memory{.link = Link::host, .ranks_of_host = 1, .cores_of_host = 1};
-constexpr Placement on_wire{.link = Link::wire, .ranks_of_host = 1, .cores_of_host = 1};
+constexpr Placement in_memory{.link = Link::host, .ranks_of_machine = 1, .cores_of_machine = 1};
+constexpr Placement on_wire{.link = Link::wire, .ranks_of_machine = 1, .cores_of_machine = 1};
 
 Price price_of(std::string_view name, Rank size, std::uint64_t bytes, const Placement& placement = in_memory) {
   const Algorithm& algorithm = find_algorithm(name);
@@ -87,8 +87,8 @@ TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
 
 TEST(CostModel, LittleIsLentWhereEachHasACoreToWaitOn) {
   const std::uint64_t most = most_exchanged_inline_bytes(in_memory);
-  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::host, .ranks_of_host = 3, .cores_of_host = 2}), most);
-  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::local, .ranks_of_host = 2, .cores_of_host = 2}), most);
+  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::host, .ranks_of_machine = 3, .cores_of_machine = 2}), most);
+  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2}), most);
 }
 
 TEST(CostModel, OnAWireBytesTakeTheLink) {
@@ -101,7 +101,7 @@ TEST(CostModel, OnAWireBytesTakeTheLink) {
 }
 
 TEST(CostModel, WhereRanksOutnumberCoresTheirWorkAndTurnsAreABound) {
-  constexpr Placement crowded{.link = Link::host, .ranks_of_host = 16, .cores_of_host = 2};
+  constexpr Placement crowded{.link = Link::host, .ranks_of_machine = 16, .cores_of_machine = 2};
   const Price linear = price_of("linear_barrier", 16, 0, crowded);
   // 15 messages there and back; the root waits once, and each other one once.
   expect_near(linear.work, (2 * 30 * costs.overhead + 16 * costs.turn) / 2);

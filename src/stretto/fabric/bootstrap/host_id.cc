@@ -23,16 +23,28 @@ std::string link_target(const char* path) {
                                  "; set STRETTO_HOST_ID to a name that all ranks of this host share");
 }
 
-std::string boot_id() {
+// Empty: it cannot be read.
+std::string boot_id_or_none() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
-  if (std::getline(file, id)) return id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string boot_id() {
+  std::string id = boot_id_or_none();
+  if (!id.empty()) return id;
   throw Error(ErrorCode::io,
               "cannot read /proc/sys/kernel/random/boot_id; set STRETTO_HOST_ID to a name that all "
               "ranks of this host share");
 }
 
 }  // namespace
+
+std::string machine_id(std::string_view host) {
+  std::string id = boot_id_or_none();
+  return id.empty() ? std::string(host) : id;
+}
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -21,6 +21,10 @@ std::string host_id(const Environment& environment);
 std::string hash_host(std::string_view boot_id, std::string_view host_name, std::string_view network_namespace,
                       std::string_view process_namespace);
 
+/// Names the machine: processes with equal ids share its cores, whatever their hosts (containers do). The kernel's boot
+/// id; where that cannot be read, `host`.
+std::string machine_id(std::string_view host);
+
 /// This machine's own name, for messages.
 std::string host_name();
 

@@ -20,6 +20,11 @@ TEST(HostId, TellsApartWhatCannotShareMemory) {
 
 TEST(HostId, IsTheSameForAllOnThisHost) { EXPECT_EQ(host_id({}), host_id({{"STRETTO_HOST_ID", ""}})); }
 
+TEST(MachineId, IsTheSameWhateverTheHostIsCalled) {
+  EXPECT_FALSE(machine_id("alpha").empty());
+  EXPECT_EQ(machine_id("alpha"), machine_id("beta"));
+}
+
 TEST(HostId, CanBeGiven) { EXPECT_EQ(host_id({{"STRETTO_HOST_ID", "alpha"}}), "alpha"); }
 
 TEST(HostId, RefusesATooLongOne) { EXPECT_THROW(host_id({{"STRETTO_HOST_ID", std::string(256, 'a')}}), Error); }

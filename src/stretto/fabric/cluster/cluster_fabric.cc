@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/fabric/bootstrap/host_id.h"
 #include "stretto/fabric/cluster/cluster_endpoint.h"
 #include "stretto/fabric/cluster/host/host_transport.h"
 #include "stretto/fabric/cluster/network/network_transport.h"
+#include "stretto/fabric/cluster/occupancy.h"
 #include "stretto/fabric/cluster/resting_memory.h"
 
 namespace stretto::fabric {
@@ -23,6 +24,7 @@ namespace {
 
 // Keys of the bootstrap's store.
 constexpr std::string_view host_key = "cluster.host";
+constexpr std::string_view machine_key = "cluster.machine";
 constexpr std::string_view cores_key = "cluster.cores";
 constexpr std::string_view tuning_key = "cluster.tuning";
 constexpr std::string_view card_key = "cluster.card";
@@ -78,6 +80,8 @@ class ClusterFabric final : public Fabric {
                                                          endpoint_.sink());
     const std::string_view own_host = bootstrap_->host();
     bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
+    const std::string machine = machine_id(own_host);
+    bootstrap_->put(machine_key, std::as_bytes(std::span(machine)));
     const auto cores = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     bootstrap_->put(cores_key, bytes_of(cores));
     bootstrap_->put(tuning_key, bytes_of(options.tuning_digest));
@@ -87,11 +91,10 @@ class ClusterFabric final : public Fabric {
     std::vector<NodeId> near;
     std::vector<NodeId> far;
     for (NodeId node = 0; node < size(); ++node) {
-      const std::vector<std::byte> bytes = bootstrap_->fetch(node, host_key);
-      hosts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      hosts_.push_back(published_text(node, host_key));
       if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
     }
-    occupancy_ = fullest_host();
+    occupancy_ = fullest_machine();
     endpoint_.segment().let_rest(cluster::resting_bytes(occupancy_, second_level_cache_bytes()));
     host->start(near, fetch(card_key));
     endpoint_.add_transport(std::move(host), near);
@@ -99,6 +102,11 @@ class ClusterFabric final : public Fabric {
     if (std::any_of(hosts_.begin(), hosts_.end(), [this](const std::string& name) { return name != hosts_[0]; })) {
       join_other_hosts(far, options.network);
     }
+  }
+
+  std::string published_text(NodeId node, std::string_view key) {
+    const std::vector<std::byte> bytes = bootstrap_->fetch(node, key);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
   // A number that each node has published, or 0 if it is none.
@@ -121,20 +129,12 @@ class ClusterFabric final : public Fabric {
     }
   }
 
-  // Of hosts that are equally full, that of the first node.
-  Occupancy fullest_host() {
-    std::map<std::string_view, Occupancy> hosts;
+  Occupancy fullest_machine() {
+    std::vector<cluster::Whereabouts> nodes;
     for (NodeId node = 0; node < size(); ++node) {
-      Occupancy& host = hosts.try_emplace(hosts_[node], Occupancy{0, 0}).first->second;
-      ++host.nodes;
-      host.cores = std::max({host.cores, published<std::uint32_t>(node, cores_key), 1U});
+      nodes.push_back({published_text(node, machine_key), published<std::uint32_t>(node, cores_key)});
     }
-    Occupancy fullest = hosts.at(hosts_[0]);
-    for (NodeId node = 1; node < size(); ++node) {
-      const Occupancy& host = hosts.at(hosts_[node]);
-      if (std::uint64_t{host.nodes} * fullest.cores > std::uint64_t{fullest.nodes} * host.cores) fullest = host;
-    }
-    return fullest;
+    return cluster::fullest_machine(nodes);
   }
 
   void join_other_hosts(std::span<const NodeId> far, std::string_view network) {

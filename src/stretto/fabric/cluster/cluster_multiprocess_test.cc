@@ -304,6 +304,7 @@ TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
       const cluster::HostCard card = cluster::make_card(door.name(), secret, 1024, 1U << 20U);
       const std::string_view host = member->host();
       member->put("cluster.host", std::as_bytes(std::span(host.data(), host.size())));
+      member->put("cluster.machine", std::as_bytes(std::span(host.data(), host.size())));
       member->put("cluster.cores", bytes_of(std::uint32_t{1}));
       member->put("cluster.tuning", bytes_of(std::uint64_t{0}));
       member->put("cluster.card", bytes_of(card));

@@ -93,7 +93,7 @@ class ForkJob {
     std::array<std::byte, 4064> bytes;
   };
   struct Rank {
-    std::array<Value, 5> values;
+    std::array<Value, 8> values;
   };
   struct Shared {
     std::atomic<std::uint32_t> arrived{0};
