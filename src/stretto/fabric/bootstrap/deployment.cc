@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "stretto/base/error.h"
@@ -20,6 +22,15 @@ std::uint32_t read_count(WireReader& in) {
   const auto count = in.number<std::uint32_t>();
   if (count > max_entries) throw Error(ErrorCode::bad_input, "a list of " + std::to_string(count) + " entries");
   return count;
+}
+
+// The tunables are a list with colons in between.
+void switch_without_sequences(Environment& environment) {
+  constexpr std::string_view name = "glibc.pthread.rseq";
+  std::string& tunables = environment["GLIBC_TUNABLES"];
+  if (tunables.find(name) != std::string::npos) return;
+  if (!tunables.empty()) tunables += ':';
+  tunables.append(name).append("=0");
 }
 
 }  // namespace
@@ -73,8 +84,8 @@ Deployment decode_deployment(ConstByteSpan bytes) {
   return result;
 }
 
-ProcessPlan plan_rank(const Deployment& deployment, NodeId rank, const Environment& environment,
-                      int secret_descriptor) {
+ProcessPlan plan_rank(const Deployment& deployment, NodeId rank, const Environment& environment, int secret_descriptor,
+                      unsigned cores) {
   ProcessPlan plan;
   plan.command = deployment.command;
   plan.environment = environment;
@@ -84,6 +95,7 @@ ProcessPlan plan_rank(const Deployment& deployment, NodeId rank, const Environme
   plan.environment.insert_or_assign("STRETTO_JOB_RANK", std::to_string(rank));
   plan.environment.insert_or_assign("STRETTO_JOB_SIZE", std::to_string(deployment.size));
   plan.environment.insert_or_assign("STRETTO_JOB_SECRET_FD", std::to_string(secret_descriptor));
+  if (deployment.ranks > cores) switch_without_sequences(plan.environment);
   plan.folder = deployment.folder;
   plan.inherited = secret_descriptor;
   return plan;

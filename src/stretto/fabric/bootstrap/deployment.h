@@ -36,8 +36,12 @@ Deployment decode_deployment(ConstByteSpan bytes);
 inline constexpr std::size_t max_deployment_bytes = std::size_t{16} << 20U;
 
 /// How the launcher or an agent starts rank `rank` of a job: its command, and the variables that announce the job.
-/// `secret_descriptor` is inherited by it.
-ProcessPlan plan_rank(const Deployment& deployment, NodeId rank, const Environment& environment, int secret_descriptor);
+/// `secret_descriptor` is inherited by it. `cores`: that the host has for its ranks.
+///
+/// Ranks that outnumber them do without the C library's restartable sequences (GLIBC_TUNABLES, unless that speaks of
+/// them): the kernel minds these at every switch, and nothing in Stretto uses them (decision 43).
+ProcessPlan plan_rank(const Deployment& deployment, NodeId rank, const Environment& environment, int secret_descriptor,
+                      unsigned cores);
 
 /// A descriptor from which ranks read the secret: an anonymous file that can't be changed.
 Descriptor secret_file(const JobSecret& secret);

@@ -60,7 +60,7 @@ TEST(Deployment, BearsMutation) {
 
 TEST(Deployment, PlansARankWithoutShowingTheSecret) {
   const Deployment deployment = example();
-  const ProcessPlan plan = plan_rank(deployment, 6, {{"PATH", "/bin"}, {"STRETTO_JOB_RANK", "0"}}, 9);
+  const ProcessPlan plan = plan_rank(deployment, 6, {{"PATH", "/bin"}, {"STRETTO_JOB_RANK", "0"}}, 9, 64);
   EXPECT_EQ(plan.command, deployment.command);
   EXPECT_EQ(plan.environment.at("STRETTO_JOB_RANK"), "6");
   EXPECT_EQ(plan.environment.at("STRETTO_JOB_SIZE"), "8");
@@ -71,6 +71,21 @@ TEST(Deployment, PlansARankWithoutShowingTheSecret) {
   EXPECT_EQ(plan.environment.at("PATH"), "/bin");
   EXPECT_EQ(plan.inherited, 9);
   EXPECT_EQ(tag_of(deployment, 6), "[6] ");
+}
+
+TEST(Deployment, RanksThatOutnumberTheCoresSwitchWithoutRestartableSequences) {
+  Deployment deployment = example();
+  deployment.ranks = 4;
+  const auto tunables = [&](Environment environment, unsigned cores) {
+    const Environment planned = plan_rank(deployment, deployment.first, environment, 9, cores).environment;
+    const auto found = planned.find("GLIBC_TUNABLES");
+    return found == planned.end() ? "none" : found->second;
+  };
+  EXPECT_EQ(tunables({}, 4), "none");
+  EXPECT_EQ(tunables({}, 3), "glibc.pthread.rseq=0");
+  EXPECT_EQ(tunables({{"GLIBC_TUNABLES", "glibc.malloc.check=1"}}, 3), "glibc.malloc.check=1:glibc.pthread.rseq=0");
+  EXPECT_EQ(tunables({{"GLIBC_TUNABLES", "glibc.malloc.check=1"}}, 4), "glibc.malloc.check=1");
+  EXPECT_EQ(tunables({{"GLIBC_TUNABLES", "glibc.pthread.rseq=1"}}, 3), "glibc.pthread.rseq=1") << "as the user wants";
 }
 
 TEST(Deployment, SecretFileHoldsTheSecretAndCannotBeChanged) {

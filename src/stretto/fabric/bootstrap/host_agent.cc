@@ -6,6 +6,7 @@
 #include <iostream>
 #include <optional>
 
+#include "stretto/base/affinity.h"
 #include "stretto/fabric/bootstrap/deployment.h"
 #include "stretto/fabric/bootstrap/launcher.h"
 #include "stretto/fabric/bootstrap/member_channel.h"
@@ -69,7 +70,8 @@ class HostAgent {
  private:
   void start(NodeId rank) {
     try {
-      ranks_.start(rank, plan_rank(deployment_, rank, environment_, secret_file_.number()), tag_of(deployment_, rank));
+      ranks_.start(rank, plan_rank(deployment_, rank, environment_, secret_file_.number(), usable_cores()),
+                   tag_of(deployment_, rank));
     } catch (const Error& error) {
       std::cerr << "stretto run: " + error.message() + "\n" << std::flush;
       report(rank, ExitStatus{false, 127});

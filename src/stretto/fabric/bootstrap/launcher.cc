@@ -17,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "stretto/base/affinity.h"
 #include "stretto/fabric/bootstrap/deployment.h"
 #include "stretto/fabric/bootstrap/host_id.h"
 #include "stretto/fabric/bootstrap/process_set.h"
@@ -124,7 +125,8 @@ class JobLauncher {
         continue;
       }
       for (NodeId rank = deployment.first; rank < first; ++rank) {
-        ranks_.start(rank, plan_rank(deployment, rank, environment_, secret_file_.number()), tag_of(deployment, rank));
+        ranks_.start(rank, plan_rank(deployment, rank, environment_, secret_file_.number(), usable_cores()),
+                     tag_of(deployment, rank));
       }
     }
   }
