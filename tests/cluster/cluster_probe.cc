@@ -204,6 +204,22 @@ void stop(Node& node, const Arguments& arguments) {
   say(node, "OK");
 }
 
+/// Node 0's main returns before a task of its own, which calls node 1 when that has left.
+void call_too_late(Node& node, const Arguments&) {
+  barrier(node, Group::all(node)).wait();
+  if (node.id() != 0) return;
+  node.spawn([](Node& here) {
+    for (bool left = false; !left; sched_yield()) {
+      here.endpoint().context().enter([&] {
+        here.endpoint().progress();
+        left = here.endpoint().gone(1);
+      });
+    }
+    here.spawn_on<describe>(1, SpawnOptions(), std::string(100'000, 'x'), std::uint64_t{1});
+    say(here, "called too late");
+  });
+}
+
 void idle(Node& node, const Arguments& arguments) {
   const UserEvent poke =
       broadcast(node, Group::all(node), node.id() == 0 ? node.create_user_event() : UserEvent(), 0).get();
@@ -301,6 +317,7 @@ int main(int argc, char** argv) {
       {"fail", fail},
       {"stop", stop},
       {"idle", idle},
+      {"call-too-late", call_too_late},
       {"sum-reproducibly", sum_reproducibly},
       {"programs", run_programs},
       {"cores", [](Node& node, const Arguments&) { say(node, "may use " + usable_cores_by_name()); }},

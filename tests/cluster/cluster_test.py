@@ -204,6 +204,10 @@ class Failure(unittest.TestCase):
             reasons = {f"stretto run: rank {rank} on host {host} exited with code 1" for rank in range(3)}
             self.assertEqual(len(reasons.intersection(lines)), 1, result)
 
+    def test_a_task_for_a_node_that_has_left_keeps_nobody(self):
+        result = run(2, "call-too-late")
+        self.assertEqual((result.returncode, said(result)), (0, ["node 0 called too late"]), result)
+
     def test_another_fabric_under_the_launcher_is_refused(self):
         for fabric in ("local:2", "sim:2"):
             result = run(2, "everything", STRETTO_FABRIC=fabric)
@@ -435,17 +439,23 @@ class Namespaces(Agents):
             while "state UP" not in ip("-n", host, "link", "show", "dev", "wire").stdout:
                 pass
 
-    def run_on_both(self, network, count, *arguments, options=(), **more):
+    def run_on_both(self, network, count, *arguments, device="wire", options=(), **more):
         agent = self.agent('exec ip netns exec $host env STRETTO_HOST_ID=$host "$@"')
         command = ["ip", "netns", "exec", self.hosts[0], STRETTO, "run", "-n", str(count), "--hosts",
                    ",".join(self.hosts), "--agent", agent, "--bind", "10.213.7.1", "--export",
                    "UCX_TLS,UCX_NET_DEVICES", *options, PROBE, *arguments]
-        return call(command, **over(network, "wire"), **more)
+        return call(command, **over(network, device), **more)
 
     def test_the_wire_carries_what_goes_to_the_other_host(self):
         for network, each in ((network, each) for network in NETWORKS for each in (1, 2)):
             hosts = [host for host in self.hosts for _ in range(each)]
             self.check_networks(self.run_on_both(network, 2 * each, "networks"), hosts, "tcp/wire")
+
+    def test_a_peer_that_cannot_be_reached_is_named(self):
+        # Each namespace has a loopback device of its own.
+        result = self.run_on_both("tcp", 2, "networks", device="lo")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("node 1: the connection failed: it cannot be reached: 127.0.0.1: ", result.stderr)
 
     def test_a_death_is_seen_over_the_wire(self):
         for network, victim in ((network, victim) for network in NETWORKS for victim in (0, 3)):

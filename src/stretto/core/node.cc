@@ -218,7 +218,12 @@ void Node::on_peer_lost(NodeId peer, const Error& error) {
   const Cause cause = std::make_shared<const Error>(ErrorCode::peer_lost, error.message());
   events_.on_peer_lost(peer, cause);
   barriers_->on_peer_lost(peer, cause);
-  remote_tasks_->on_peer_lost(peer, cause);
+  remote_tasks_->on_peer_gone(peer, cause);
+}
+
+void Node::on_peer_left(NodeId peer) {
+  const std::string what = "node " + std::to_string(peer) + " has left the job";
+  remote_tasks_->on_peer_gone(peer, std::make_shared<const Error>(ErrorCode::peer_lost, what));
 }
 
 }  // namespace stretto

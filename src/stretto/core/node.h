@@ -136,6 +136,7 @@ class Node final : private fabric::EndpointObserver {
  private:
   void on_notification(NodeId, fabric::Notification) override {}
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void on_peer_left(NodeId peer) override;
   void wait_in_task(Event event, Cause& cause);
   void wait_in_thread(Event event, Cause& cause);
 

@@ -123,9 +123,10 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
 void RemoteTasks::send_call(Call& call) {
   const Event completion = Event::from_bits(call.header.completion);
   Cause failure = call.cause;
-  if (failure == nullptr && node_.endpoint().lost(call.where)) {
+  if (failure == nullptr && node_.endpoint().gone(call.where)) {
+    const char* const how = node_.endpoint().lost(call.where) ? " is lost" : " has left the job";
     failure = std::make_shared<const Error>(ErrorCode::peer_lost,
-                                            "node " + std::to_string(call.where) + " is lost; it cannot run a task");
+                                            "node " + std::to_string(call.where) + how + "; it cannot run a task");
   }
   if (failure == nullptr) {
     try {
@@ -201,7 +202,7 @@ void RemoteTasks::finish_here(const fabric::Message& message) {
   node_.task_finished(completion, cause);
 }
 
-void RemoteTasks::on_peer_lost(NodeId peer, const Cause& cause) {
+void RemoteTasks::on_peer_gone(NodeId peer, const Cause& cause) {
   for (auto it = pending_.begin(); it != pending_.end();) {
     if (it->second.where != peer) {
       ++it;

@@ -46,8 +46,8 @@ class RemoteTasks final : private fabric::MessageHandler {
   Event spawn(NodeId where, TaskType type, const SpawnOptions& options, std::vector<std::byte> arguments,
               TakeResult take_result);
 
-  /// Poisons what was spawned on a node that died. Under the baton.
-  void on_peer_lost(NodeId peer, const Cause& cause);
+  /// Poisons what was spawned on a node that died, or left before it had begun. Under the baton.
+  void on_peer_gone(NodeId peer, const Cause& cause);
 
   /// Makes a function known in this process; called before main, once for each that the program spawns remotely.
   static TaskType register_function(std::string_view type_name, Start start);

@@ -40,7 +40,7 @@ void Bulk::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan
     endpoint_.send(to, type, header, payload);
     return;
   }
-  if (endpoint_.lost(to)) return;
+  if (endpoint_.gone(to)) return;
   const Offset offset = endpoint_.segment().allocate(header.size() + payload.size());
   std::byte* const place = endpoint_.segment().pointer(offset);
   if (!header.empty()) std::memcpy(place, header.data(), header.size());
@@ -117,7 +117,7 @@ void Bulk::give_back(NodeId from, const Offer& offer) {
   endpoint_.send(from, MessageType::bulk_fetched, bytes_of(offer.offset), {});
 }
 
-void Bulk::on_peer_lost(NodeId peer, const Error& /*cause*/) {
+void Bulk::release_offers_to(NodeId peer) {
   for (auto it = offered_.begin(); it != offered_.end();) {
     if (it->second == peer) {
       endpoint_.segment().release(it->first);

@@ -83,14 +83,14 @@ std::uint64_t Segment::allocate(std::size_t bytes, std::size_t alignment) {
       in_use_ += bytes;
       return offset;
     }
-    make_room(bytes + alignment);
+    make_room(bytes, alignment);
   }
 }
 
 // Grows; where that can't be, ends all rest. REQUIRES: mutex_ is held.
-void Segment::make_room(std::size_t needed) {
+void Segment::make_room(std::size_t bytes, std::size_t alignment) {
   try {
-    grow(needed);
+    grow(bytes, alignment);
   } catch (const Error&) {
     if (resting_.empty()) throw;
     end_rest(0);
@@ -98,14 +98,17 @@ void Segment::make_room(std::size_t needed) {
 }
 
 // REQUIRES: mutex_ is held.
-void Segment::grow(std::size_t needed) {
+void Segment::grow(std::size_t bytes, std::size_t alignment) {
   const std::size_t old = grown_.load(std::memory_order_relaxed);
-  const std::size_t piece = std::min(round_up(needed, growth_bytes), capacity_ - old);
-  if (piece == 0 || (piece < needed && free_.empty())) {
+  // What is free at the end grows, too. Where even all the rest would not do, none of it is taken.
+  const bool adjoins = !free_.empty() && free_.rbegin()->first + free_.rbegin()->second == old;
+  const std::size_t start = round_up(adjoins ? free_.rbegin()->first : old, alignment);
+  if (start > capacity_ || bytes > capacity_ - start) {
     throw Error(ErrorCode::out_of_resources, "the segment of " + std::to_string(capacity_) + " bytes is used up (" +
                                                  std::to_string(in_use_) +
                                                  " in use); release memory or raise STRETTO_SEGMENT_BYTES");
   }
+  const std::size_t piece = std::min(round_up(bytes + alignment, growth_bytes), capacity_ - old);
   // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
   if (descriptor_ >= 0) {
     int result = 0;

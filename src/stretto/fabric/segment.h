@@ -49,8 +49,8 @@ class Segment {
     std::size_t bytes;
   };
 
-  void make_room(std::size_t needed);
-  void grow(std::size_t needed);
+  void make_room(std::size_t bytes, std::size_t alignment);
+  void grow(std::size_t bytes, std::size_t alignment);
   void rest(std::uint64_t offset, std::size_t bytes);
   void end_rest(std::size_t most_bytes);
   void add_free(std::uint64_t offset, std::size_t bytes);

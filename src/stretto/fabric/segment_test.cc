@@ -86,6 +86,16 @@ TEST_P(SegmentTest, AllOfItCanBeOneAllocation) {
   EXPECT_TRUE(segment.contains(offset, 8 * mebibyte));
 }
 
+TEST_P(SegmentTest, WhatCannotBeTakesNothing) {
+  Segment segment(64 * mebibyte, GetParam());
+  segment.allocate(64);
+  EXPECT_EQ(code_of([&] { segment.allocate(64 * mebibyte - 63); }), ErrorCode::out_of_resources);
+  EXPECT_FALSE(segment.contains(32 * mebibyte, 8)) << "memory was taken for what cannot be";
+  const std::uint64_t rest = segment.allocate(64 * mebibyte - 64);
+  EXPECT_EQ(rest, 64U) << "what just fits";
+  EXPECT_EQ(code_of([&] { segment.allocate(1); }), ErrorCode::out_of_resources);
+}
+
 TEST(Segment, WhatIsReleasedRestsForAWhile) {
   Segment segment(512 * mebibyte, true);
   constexpr std::size_t most_resting = 2 * mebibyte;

@@ -29,6 +29,10 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
 
   /// Adds the transport that reaches `peers`; they are started already. Before first use.
   void add_transport(std::unique_ptr<cluster::Transport> transport, std::span<const NodeId> peers);
+  /// Throws what cost a peer before `open`: without that peer the job cannot begin.
+  void throw_early_loss() const {
+    if (!early_.empty()) throw Error(early_.front().second);
+  }
   /// From now on losses are told to observers; those that are known are told by the next `progress`.
   void open();
 

@@ -152,7 +152,9 @@ class ClusterFabric final : public Fabric {
 
   void await_connections() {
     while (!network_->all_connected()) {
-      if (network_->progress()) continue;
+      const bool moved = network_->progress();
+      endpoint_.throw_early_loss();
+      if (moved) continue;
       if (!bootstrap_->lost_peers().empty()) return;  // the fence reports it
       if (!network_->arm()) continue;
       std::array<pollfd, 2> sleep{{{network_->descriptor(), POLLIN, 0}, {bootstrap_->failure_descriptor(), POLLIN, 0}}};

@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
 
 #include "stretto/base/error.h"
 
@@ -88,6 +93,50 @@ TEST(Introduction, PacketsOfAnyOtherKindAreShownOut) {
   house.serve();
   EXPECT_EQ(read_answer(silent.socket.number()).kind, Answer::Kind::nothing) << "it may still have something to say";
   EXPECT_EQ(read_answer(good.socket.number()).kind, Answer::Kind::welcome);
+}
+
+// A packet with `count` descriptors, which send_packet would not make.
+void send_rights(int socket, ConstByteSpan bytes, std::size_t count) {
+  const Descriptor passed(eventfd(0, EFD_CLOEXEC));
+  const std::vector<int> rights(count, passed.number());
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(8 * sizeof(int))> control{};
+  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* const first = CMSG_FIRSTHDR(&message);
+  first->cmsg_level = SOL_SOCKET;
+  first->cmsg_type = SCM_RIGHTS;
+  first->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(first), rights.data(), count * sizeof(int));
+  ASSERT_GE(sendmsg(socket, &message, 0), 0);
+}
+
+TEST(Introduction, MoreDescriptorsThanAreHandedOutAreRefused) {
+  for (std::size_t count = 1; count <= 8; ++count) {
+    House house;
+    const Connection caller = connect_locally(house.door.name());
+    ASSERT_EQ(caller.outcome, Outcome::done);
+    const std::byte junk{0x68};
+    send_rights(caller.socket.number(), {&junk, 1}, count);
+    house.serve();
+    EXPECT_EQ(read_answer(caller.socket.number()).kind, Answer::Kind::closed) << count;
+
+    std::array<int, 2> pair{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const Descriptor here(pair[0]);
+    const Descriptor there(pair[1]);
+    constexpr std::uint32_t welcome = 0x77656c63;
+    send_rights(there.number(), bytes_of(welcome), count);
+    const Answer::Kind kind = read_answer(here.number()).kind;
+    if (count == max_passed) {
+      EXPECT_EQ(kind, Answer::Kind::welcome);
+    } else {
+      EXPECT_TRUE(kind == Answer::Kind::bad || kind == Answer::Kind::cut_off) << count;
+    }
+  }
 }
 
 TEST(Introduction, TheSecretIsNotShownToAnotherProcess) {

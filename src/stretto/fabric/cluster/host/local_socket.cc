@@ -127,10 +127,12 @@ Packet receive_packet(int socket) {
   packet.bytes.assign(bytes.begin(), bytes.begin() + received);
   for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr; part_of = CMSG_NXTHDR(&message, part_of)) {
     if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
-    std::array<int, max_passed> passed{};
-    const std::size_t count = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::memcpy(passed.data(), CMSG_DATA(part_of), count * sizeof(int));
-    for (std::size_t i = 0; i < count; ++i) packet.descriptors.emplace_back(passed[i]);
+    // The room for max_passed is rounded up, and may hold one more.
+    for (std::size_t at = 0; at + sizeof(int) <= part_of->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int passed = -1;
+      std::memcpy(&passed, CMSG_DATA(part_of) + at, sizeof passed);
+      packet.descriptors.emplace_back(passed);
+    }
   }
   return packet;
 }

@@ -42,6 +42,7 @@ Credentials credentials_of(int socket) noexcept;
 /// `later`: no room, for the packet or for descriptors in flight.
 Outcome send_packet(int socket, ConstByteSpan bytes, std::span<const int> descriptors = {});
 
+/// What a packet of ours carries at most; one of somebody else's may arrive with more.
 inline constexpr std::size_t max_passed = 3;
 
 struct Packet {

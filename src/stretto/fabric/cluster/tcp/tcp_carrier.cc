@@ -93,6 +93,7 @@ struct TcpCarrier::Link final : Connection {
   ProcessId process = {};
   ConnectionOwner* owner = nullptr;  // null: the other end made it, and nobody here has asked for it
   std::vector<IpAddress> untried;    // the next one last
+  std::string trying;                // the address that is dialled, for people
   std::uint16_t port = 0;
   Socket* dialled = nullptr;
   Socket* accepted = nullptr;
@@ -155,6 +156,7 @@ void TcpCarrier::dial_next(Link& link, const std::string& failure) {
     }
     link.dialled = &add({std::move(socket), Stage::dialing});
     link.dialled->link = &link;
+    link.trying = address.text();
     return;
   }
   if (link.accepted != nullptr) {
@@ -440,7 +442,7 @@ void TcpCarrier::end(Socket& socket, const std::string& why) {
   drop(socket);
   if (link == nullptr) return;
   if (!was_open) {
-    dial_next(*link, why);
+    dial_next(*link, link->trying + ": " + why);
   } else if (link->owner == nullptr) {
     close(link);
   } else {
@@ -455,6 +457,8 @@ void TcpCarrier::drop(Socket& socket) {
     if (link->sends == &socket) link->sends = nullptr;
   }
   if (socket.stage == Stage::asking && --asked_ == 0) set_clock(0);
+  // A child that was forked meanwhile keeps the connection, and with it what epoll knows of it.
+  epoll_ctl(events_.number(), EPOLL_CTL_DEL, socket.descriptor.number(), nullptr);
   socket.descriptor.reset();
   std::erase(ready_, &socket);
   const auto found =

@@ -2,7 +2,10 @@
 
 #include "stretto/fabric/cluster/tcp/tcp_carrier.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -96,6 +99,34 @@ TEST(TcpCarrier, StrangersThatSpeakNonsenseAreHungUpOn) {
   say(stranger, pattern(100, 1));
   ASSERT_TRUE(drive({&end}, [&] { return hung_up(stranger); }));
   EXPECT_TRUE(end.frames.empty());
+  expect_service(end);
+}
+
+TEST(TcpCarrier, WhatAChildKeepsOpenIsForgotten) {
+  End end;
+  const Descriptor stranger = stranger_at(end);
+  ASSERT_TRUE(drive({&end}, [&] { return connect_result(stranger) == 0; }));
+  end.carrier.progress();
+  std::array<int, 2> life{};
+  ASSERT_EQ(pipe2(life.data(), O_CLOEXEC), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    char ignored = 0;
+    close(life[1]);
+    _exit(read(life[0], &ignored, 1) < 0 ? 1 : 0);
+  }
+  close(life[0]);
+  say(stranger, pattern(100, 1));
+  // Dropped, but the child keeps it from being hung up.
+  for (int quiet = 0; quiet < 100; quiet = end.carrier.progress() ? 0 : quiet + 1) {
+  }
+  say(stranger, pattern(100, 1));
+  EXPECT_FALSE(end.carrier.progress()) << "the dropped connection is still watched";
+  close(life[1]);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
   expect_service(end);
 }
 
