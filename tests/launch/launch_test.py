@@ -68,6 +68,20 @@ class Job(unittest.TestCase):
         result = run(2, "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 10000; echo")
         self.assertEqual([len(line) for line in self.lines(result)], [10000] * 600)
 
+    def test_ranks_clean_up_where_nobody_reads_any_more(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cleaned = os.path.join(folder, "cleaned")
+            script = (f"trap 'for i in $(seq 2000); do echo cleaning; done; touch {cleaned}; exit 0' TERM; "
+                      "while :; do echo working; done")
+            read, write = os.pipe()
+            job = subprocess.Popen([STRETTO, "run", "-n", "1", "sh", "-c", script], stdout=write,
+                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=environment())
+            os.close(write)
+            os.read(read, 1)
+            os.close(read)
+            job.wait()
+            self.assertTrue(os.path.exists(cleaned))
+
     def test_standard_input_is_empty(self):
         self.assertEqual(self.lines(run(2, "cat")), [])
 

@@ -73,11 +73,10 @@ class JobLauncher {
         listener_(listen_on(options.bind_address)),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
         ranks_(
-            reactor_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); },
-            [this] { interrupt(SIGTERM); }),
+            reactor_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); }, [this] { lose_output(); }),
         agents_(
             reactor_, [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); },
-            [this] { interrupt(SIGTERM); }) {
+            [this] { lose_output(); }) {
     if (!timer_) throw_io("timerfd_create");
     reactor_.watch(signals_.descriptor(), POLLIN, [this](short) {
       if (const int signal = signals_.next()) interrupt(signal);
@@ -129,6 +128,11 @@ class JobLauncher {
                      tag_of(deployment, rank));
       }
     }
+  }
+
+  // Each line that cannot be written tells of it; a second signal would kill.
+  void lose_output() {
+    if (!std::exchange(output_lost_, true)) interrupt(SIGTERM);
   }
 
   void start_agent(const Deployment& deployment) {
@@ -285,6 +289,7 @@ class JobLauncher {
   Descriptor timer_;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId next_connection_ = 1;
+  bool output_lost_ = false;
   std::optional<int> exit_code_;
   ProcessSet ranks_;
   ProcessSet agents_;
