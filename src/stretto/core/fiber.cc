@@ -10,6 +10,7 @@
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/page.h"
 #include "stretto/base/sanitizers.h"
 
 #ifdef STRETTO_ASAN
@@ -24,8 +25,6 @@ namespace stretto {
 namespace context = boost::context::detail;
 
 namespace {
-
-constexpr std::size_t page_bytes = 4096;
 
 // What the C++ runtime keeps for each thread about exceptions in flight. Two fibers suspended inside a catch block
 // would otherwise exchange them. The layout is fixed by the Itanium C++ ABI.
@@ -74,8 +73,8 @@ Fiber::Fiber() : state_(std::make_unique<State>()) {
 
 Fiber::Fiber(std::size_t stack_bytes, bool guarded, Entry entry, void* argument) : state_(std::make_unique<State>()) {
   State& state = *state_;
-  const std::size_t guard = guarded ? page_bytes : 0;
-  stack_bytes = (stack_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::size_t guard = guarded ? page_bytes() : 0;
+  stack_bytes = (stack_bytes + page_bytes() - 1) / page_bytes() * page_bytes();
   state.mapping_bytes = stack_bytes + guard;
   state.mapping = mmap(nullptr, state.mapping_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

@@ -422,7 +422,12 @@ Runtime::~Runtime() {
   for (const auto& node : parts_->nodes) node->endpoint().context().serve();
   // A fabric that is not closed is a death to its peers. So it must be to those who have yet to hear that the job
   // failed: they may wait for what only this process could tell them.
-  if (!parts_->job_failed) parts_->fabric->close();
+  if (parts_->job_failed) return;
+  try {
+    parts_->fabric->close();
+  } catch (const Error& error) {  // as when the launcher is gone: the job is over, and leaving it is all that failed
+    detail::report_failure(error);
+  }
 }
 
 void Runtime::run(Main main) {

@@ -1,7 +1,6 @@
 #include "stretto/fabric/cluster/cluster_fabric.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,13 +62,9 @@ class ClusterFabric final : public Fabric {
   void close() override {
     if (std::exchange(closed_, true)) return;
     context_.enter([this] { endpoint_.close_ears(); });
-    flush();
-    bool left = false;
+    progress_until([this](bool) { return endpoint_.flushed(); });
     context_.enter([this] { endpoint_.leave(); });
-    while (!left) {
-      context_.enter([&] { left = !endpoint_.progress() && endpoint_.left(); });
-      if (!left) sched_yield();
-    }
+    progress_until([this](bool moved) { return !moved && endpoint_.left(); });
     bootstrap_->finalize();
   }
 
@@ -168,15 +163,16 @@ class ClusterFabric final : public Fabric {
   }
 
   // Sleeps where it has to wait for peers: one may be stopped for long.
-  void flush() {
+  template <class Condition>
+  void progress_until(Condition condition) {
     for (;;) {
       bool moved = false;
-      bool flushed = false;
+      bool reached = false;
       context_.enter([&] {
         moved = endpoint_.progress();
-        flushed = endpoint_.flushed();
+        reached = condition(moved);
       });
-      if (flushed) return;
+      if (reached) return;
       if (moved || !endpoint_.arm()) continue;
       pollfd sleep{endpoint_.descriptor(), POLLIN, 0};
       poll(&sleep, 1, -1);

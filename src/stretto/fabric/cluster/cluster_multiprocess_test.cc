@@ -2,9 +2,16 @@
 // through pipes; nothing sleeps for a time.
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -316,6 +323,28 @@ TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
     EXPECT_EQ(ForkJob::result_of(dying), -SIGKILL);
     EXPECT_EQ(ForkJob::result_of(survivor), 0);
   }
+}
+
+/// From now on this process gets no memory for what it shares; whether the kernel does us that favour.
+bool refuse_shared_memory() {
+  std::array<sock_filter, 4> steps{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
+                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
+                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const sock_fprog program{steps.size(), steps.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(ClusterProcesses, APeerForWhoseRingThereIsNoMemoryIsLost) {
+  run_job(2, [](NodeId self, Member member) {
+    if (self == 0) return outlive(std::move(member), [](TestNode&) { return 0; });
+    TestNode node(std::move(member));
+    if (!refuse_shared_memory()) return 1;
+    node.send(0, bytes_of(1));
+    node.serve_until([&] { return node.lost.contains(0); });
+    const Error& cause = node.lost.at(0);
+    return cause.code() == ErrorCode::out_of_resources && cause.message().starts_with("node 0 of this host: ") ? 0 : 2;
+  });
 }
 
 /// Lets this process open no more than a few further descriptors once the job has met.

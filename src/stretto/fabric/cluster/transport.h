@@ -47,7 +47,8 @@ class TransportSink {
   virtual void on_peer_left(NodeId peer) = 0;
 };
 
-/// What carries a ClusterEndpoint's operations to one class of peers: those of this host (host/) or of others (network/).
+/// What carries a ClusterEndpoint's operations to one class of peers: those of this host (host/) or of others
+/// (network/).
 ///
 /// Owned by the endpoint. Every call is made under the node's baton, `arm` too, unless it says "any thread"; none of
 /// them but `start` blocks. The endpoint has checked arguments (peer exists and is one of this transport's,

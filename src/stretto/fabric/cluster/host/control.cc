@@ -43,7 +43,7 @@ void back(int memory, std::size_t offset, std::size_t bytes) {
   do {
     result = fallocate(memory, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
-  if (result != 0) fail("no memory for an edge of " + std::to_string(bytes) + " bytes to a peer of this host");
+  if (result != 0) fail("no " + std::to_string(bytes) + " bytes of shared memory for messages");
 }
 
 // Memory that can shrink, or that is smaller than its owner says, ends its reader by SIGBUS.
@@ -101,8 +101,8 @@ PeerMemory::PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbe
   check_memory(segment_memory_.number(), segment_bytes);
   const int flags = fcntl(doorbell_.number(), F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) == 0) throw Error(ErrorCode::bad_input, "the doorbell it passed blocks");
-  shared_ = Mapping(control.number(), 0, shared_page_bytes, true);
-  own_ = Mapping(control.number(), shared_page_bytes, layout.bytes() - shared_page_bytes, false);
+  shared_ = Mapping(control.number(), 0, layout.counters_at(), true);
+  own_ = Mapping(control.number(), layout.counters_at(), layout.bytes() - layout.counters_at(), false);
   segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, true);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/base/page.h"
 #include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/cluster/host/ring.h"
 
@@ -20,8 +21,7 @@ struct SharedPage {
   /// A bit for each node of the host, in order of rank, that has begun to send to this one.
   alignas(64) std::atomic<std::uint64_t> senders[max_host_nodes / 64];
 };
-inline constexpr std::size_t shared_page_bytes = 4096;
-static_assert(sizeof(SharedPage) <= shared_page_bytes);
+static_assert(sizeof(SharedPage) <= 4096);  // the least page
 
 /// Where things are in a control memory: the shared page, then, written by its owner alone, a ConsumedCounter and a
 /// ring for each node of the host.
@@ -29,10 +29,10 @@ struct ControlLayout {
   std::uint32_t nodes;  ///< of the host
   std::uint32_t ring_lines;
 
-  std::size_t counters_at() const noexcept { return shared_page_bytes; }
+  std::size_t counters_at() const noexcept { return page_bytes(); }
   std::size_t rings_at() const noexcept {
     const std::size_t end = counters_at() + nodes * sizeof(ConsumedCounter);
-    return (end + shared_page_bytes - 1) / shared_page_bytes * shared_page_bytes;
+    return (end + page_bytes() - 1) / page_bytes() * page_bytes();
   }
   std::size_t ring_bytes() const noexcept { return std::size_t{ring_lines} * sizeof(RingLine); }
   std::size_t bytes() const noexcept { return rings_at() + nodes * ring_bytes(); }
@@ -92,11 +92,11 @@ class PeerMemory {
 
   SharedPage& shared() const noexcept { return *reinterpret_cast<SharedPage*>(shared_.at(0)); }
   const ConsumedCounter& consumed(std::uint32_t node) const noexcept {
-    return reinterpret_cast<const ConsumedCounter*>(own_.at(layout_.counters_at() - shared_page_bytes))[node];
+    return reinterpret_cast<const ConsumedCounter*>(own_.at(0))[node];
   }
   const RingLine* ring(std::uint32_t node) const noexcept {
     return reinterpret_cast<const RingLine*>(
-        own_.at(layout_.rings_at() - shared_page_bytes + node * layout_.ring_bytes()));
+        own_.at(layout_.rings_at() - layout_.counters_at() + node * layout_.ring_bytes()));
   }
   std::uint32_t ring_lines() const noexcept { return layout_.ring_lines; }
 

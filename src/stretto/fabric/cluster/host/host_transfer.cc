@@ -30,33 +30,32 @@ Header copy_header(ConstByteSpan bytes) {
 
 void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   HostPeer& peer = peer_of(to);
-  if (peer.standing != Standing::present) return;
-  outbox_of(peer).send(static_cast<std::uint8_t>(type), header, payload);
+  if (!can_send(peer)) return;
+  peer.outbox->send(static_cast<std::uint8_t>(type), header, payload);
   note_waiting(peer);
 }
 
 void HostTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
                         Completion* completion) {
   HostPeer& peer = peer_of(to);
-  if (peer.standing != Standing::present) {  // it ended during the start, which is not reported yet
+  if (!can_send(peer)) {  // as one that ended during the start, which is not reported yet
     if (completion != nullptr) sink_.complete_later(completion, true);
     return;
   }
-  outbox_of(peer).put(target, source, notification, completion);
+  peer.outbox->put(target, source, notification, completion);
   note_waiting(peer);
 }
 
 void HostTransport::get(NodeId from, Offset source, ByteSpan destination, Completion* completion) {
   HostPeer& peer = peer_of(from);
-  if (peer.standing != Standing::present) {
+  if (!can_send(peer)) {
     sink_.complete_later(completion, true);
     return;
   }
-  Outbox& outbox = outbox_of(peer);
-  if (!outbox.get(source, destination, completion)) {
+  if (!peer.outbox->get(source, destination, completion)) {
     const GetRequestHeader header{source, destination.size(), next_get_};
     peer.gets.emplace(next_get_++, PendingGet{destination, 0, completion});
-    outbox.send(static_cast<std::uint8_t>(OwnKind::get_request), bytes_of(header), {});
+    peer.outbox->send(static_cast<std::uint8_t>(OwnKind::get_request), bytes_of(header), {});
   }
   note_waiting(peer);
 }
@@ -67,12 +66,20 @@ std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t b
   return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, bytes);
 }
 
-// On first use: our ring gets its memory, and the peer is told to read it.
-void HostTransport::make_edge(HostPeer& peer) {
-  RingLine* const lines = control_->make_ring(peer.place);
+// On first use: our ring gets its memory, and the peer is told to read it. A peer for whose ring there is none is lost.
+bool HostTransport::make_edge(HostPeer& peer) {
+  RingLine* lines = nullptr;
+  try {
+    lines = control_->make_ring(peer.place);
+  } catch (const Error& error) {
+    sink_.on_peer_lost(peer.node,
+                       Error(error.code(), "node " + std::to_string(peer.node) + " of this host: " + error.message()));
+    return false;
+  }
   peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));
   peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
   peer.edge_made = true;
+  return true;
 }
 
 bool HostTransport::progress() {
@@ -196,12 +203,8 @@ void HostTransport::handle_get_request(HostPeer& peer, ConstByteSpan header) {
   const auto request = copy_header<GetRequestHeader>(header);
   const std::optional<ByteSpan> window = sink_.window(peer.node, request.source, request.bytes);
   if (!window) return;
-  try {
-    outbox_of(peer).reply(request.id, *window);
-  } catch (const Error& error) {  // no memory for the edge
-    sink_.on_peer_lost(peer.node, error);
-    return;
-  }
+  if (!can_send(peer)) return;
+  peer.outbox->reply(request.id, *window);
   note_waiting(peer);
 }
 

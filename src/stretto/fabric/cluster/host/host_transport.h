@@ -70,11 +70,8 @@ class HostTransport final : public Transport {
 
   // Moving data (host_transfer.cc).
   HostPeer& peer_of(NodeId node) { return peers_[place_of_[node]]; }
-  Outbox& outbox_of(HostPeer& peer) {
-    if (!peer.edge_made) make_edge(peer);
-    return *peer.outbox;
-  }
-  void make_edge(HostPeer& peer);
+  bool can_send(HostPeer& peer) { return peer.standing == Standing::present && (peer.edge_made || make_edge(peer)); }
+  bool make_edge(HostPeer& peer);
   void note_waiting(HostPeer& peer) {
     if (peer.outbox->empty() || peer.waiting) return;
     peer.waiting = true;

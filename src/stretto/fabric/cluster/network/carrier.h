@@ -56,6 +56,8 @@ class Carrier {
 
   /// What other processes `connect` to.
   virtual std::vector<std::byte> address() const = 0;
+  /// So many processes may connect at once before they are known; of more, the rest are strangers.
+  virtual void expect(std::size_t processes) = 0;
 
   /// Begins a connection; never waits. Connections that both ends begin become one. Throws Error(peer_lost) when it
   /// can't begin, Error(bad_input) for what is no address. REQUIRES: at most one connection to an address, ever.

@@ -70,6 +70,7 @@ std::vector<std::byte> NetworkTransport::address() { return network::encode_addr
 
 void NetworkTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   address_of_ = std::move(address_of);
+  carrier_->expect(peers.size());
   for (const NodeId peer : peers) {
     if (peer >= peers_.size()) peers_.resize(peer + std::size_t{1});
     peers_[peer] = std::make_unique<Peer>(*this, peer);

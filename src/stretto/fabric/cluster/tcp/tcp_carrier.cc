@@ -28,8 +28,8 @@ namespace {
 constexpr std::size_t buffer_bytes = std::size_t{256} * 1024;
 // Before other sockets have their turn.
 constexpr int reads_in_a_row = 4;
-// Callers that have not said who they are; of more, the oldest is dropped.
-constexpr std::size_t max_callers = 128;
+// Callers that have not said who they are, beside the expected ones; of more, the oldest is dropped.
+constexpr std::size_t spare_callers = 128;
 constexpr int seconds_for_an_answer = 5;
 constexpr std::size_t most_pieces_at_once = 48;
 
@@ -332,9 +332,8 @@ void TcpCarrier::answer_callers() {
   callers_ = false;
   while (Descriptor descriptor = accept_next(listening_)) {
     const auto is_caller = [](const auto& socket) { return socket->stage == Stage::called; };
-    if (static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller)) >= max_callers) {
-      drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
-    }
+    const auto callers = static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller));
+    if (callers >= expected_ + spare_callers) drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
     add({std::move(descriptor), Stage::called});
   }
 }

@@ -30,6 +30,7 @@ class TcpCarrier final : public Carrier {
   ~TcpCarrier() override;
 
   std::vector<std::byte> address() const override { return encode(own_); }
+  void expect(std::size_t processes) override { expected_ = processes; }
   Connection* connect(ConstByteSpan address, ConnectionOwner& owner) override;
   void close(Connection* connection) override;
   bool try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) override;
@@ -70,7 +71,8 @@ class TcpCarrier final : public Carrier {
   std::vector<IpAddress> interfaces_;  // of this host
   Descriptor events_;                  // edge-triggered, of all sockets
   Descriptor listening_;
-  Descriptor clock_;  // ticks while somebody is asked and has not answered
+  Descriptor clock_;          // ticks while somebody is asked and has not answered
+  std::size_t expected_ = 0;  // processes that may call
   bool callers_ = false;
   bool ticked_ = false;
   std::vector<std::unique_ptr<Socket>> sockets_;

@@ -150,6 +150,19 @@ TEST(TcpCarrier, SilentStrangersAreDroppedWhenThereAreTooMany) {
   expect_service(end);
 }
 
+// Who is expected may take its time: a job's processes call one another all at once, before any has said a word.
+TEST(TcpCarrier, AsManyAsAreExpectedMayBeSilent) {
+  End end;
+  end.carrier.expect(100);
+  std::vector<Descriptor> expected;
+  for (int i = 0; i < 140; ++i) {
+    expected.push_back(stranger_at(end));
+    end.carrier.progress();
+  }
+  expect_service(end);
+  for (const Descriptor& one : expected) EXPECT_FALSE(hung_up(one));
+}
+
 TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
   End end;
   const Descriptor rogue = stranger_at(end);

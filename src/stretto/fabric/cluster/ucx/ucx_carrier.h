@@ -24,6 +24,7 @@ class UcxCarrier final : public Carrier {
   ~UcxCarrier() override;
 
   std::vector<std::byte> address() const override;
+  void expect(std::size_t /*processes*/) override {}  // UCX hears all
   Connection* connect(ConstByteSpan address, ConnectionOwner& owner) override;
   void close(Connection* connection) override;
   bool try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) override;
