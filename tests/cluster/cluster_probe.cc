@@ -257,6 +257,17 @@ int networks() {
   }
 }
 
+/// Kills its launcher once its main has returned, then leaves the job.
+int leave_nobody(const Arguments& arguments) {
+  {
+    Runtime runtime(RuntimeOptions::from_environment());
+    runtime.run([](Node&) {});
+    kill(std::stoi(arguments.at(0)), SIGKILL);
+  }
+  std::fputs("left\n", stderr);
+  return 0;
+}
+
 /// A node's bits of sums that depend on every bracket: the same for any way to run the job.
 void sum_reproducibly(Node& node, const Arguments& arguments) {
   const bool by_option = arguments.empty();
@@ -325,11 +336,12 @@ int main(int argc, char** argv) {
   const Arguments words(argv + 1, argv + argc);
   const std::string action = words.empty() ? "" : words.front();
   if (action == "networks") return networks();
+  const Arguments arguments(words.begin() + (words.empty() ? 0 : 1), words.end());
+  if (action == "leave-nobody") return leave_nobody(arguments);
   const auto found = actions.find(action);
   if (found == actions.end()) {
     std::fprintf(stderr, "usage: cluster_probe ACTION [ARGUMENT...]; there is no action \"%s\"\n", action.c_str());
     return 2;
   }
-  const Arguments arguments(words.begin() + 1, words.end());
   return run(argc, argv, [&](Node& node) { found->second(node, arguments); });
 }

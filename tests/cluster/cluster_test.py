@@ -208,6 +208,21 @@ class Failure(unittest.TestCase):
         result = run(2, "call-too-late")
         self.assertEqual((result.returncode, said(result)), (0, ["node 0 called too late"]), result)
 
+    def test_a_launcher_that_is_gone_when_all_is_done_ends_nobody(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo)
+            # The kernel kills the shell with its launcher, but not the shell's child.
+            wrap = ["sh", "-c", 'exec 2>"$0"; "$@" "$PPID"; exit $?', fifo]
+            command = [STRETTO, "run", "-n", "1", *wrap, PROBE, "leave-nobody"]
+            with subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL) as process:
+                with open(fifo) as stream:  # ends when nobody is left that holds it
+                    lines = stream.read().splitlines()
+                self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertEqual(len(lines), 2, lines)
+        self.assertTrue(lines[0].startswith("stretto: "), lines)
+        self.assertEqual(lines[1], "left")
+
     def test_another_fabric_under_the_launcher_is_refused(self):
         for fabric in ("local:2", "sim:2"):
             result = run(2, "everything", STRETTO_FABRIC=fabric)
