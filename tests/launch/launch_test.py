@@ -4,12 +4,15 @@ Called as: launch_test.py STRETTO LAUNCH_PROBE [unittest arguments]. Nothing sle
 FIFO's end or a process; ctest's time limit is the only one.
 """
 
+import fcntl
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 STRETTO = PROBE = ""
@@ -82,6 +85,32 @@ class Job(unittest.TestCase):
             job.wait()
             self.assertTrue(os.path.exists(cleaned))
 
+    def test_interrupts_are_heard_while_nobody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo)
+            script = f"trap 'echo heard > {fifo}; exit 7' TERM; while :; do yes working; done"
+            read, write = os.pipe()
+            with subprocess.Popen([STRETTO, "run", "-n", "1", "sh", "-c", script], stdout=write,
+                                  stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=environment()) as job:
+                os.close(write)
+                self.wait_until_full(read)
+                job.terminate()
+                with open(fifo) as stream:
+                    self.assertEqual(stream.read(), "heard\n")
+                while job.poll() is None:  # the rank has ended, but not all of its output is written
+                    job.terminate()
+                os.close(read)
+                self.assertNotEqual(job.returncode, 0)
+
+    def wait_until_full(self, pipe):
+        """Until the pipe takes no more: it holds the same at a great many looks."""
+        held, looks = 0, 0
+        while held == 0 or looks < 100_000:
+            now = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"1234"))[0]
+            looks = looks + 1 if now == held else 0
+            held = now
+
     def test_standard_input_is_empty(self):
         self.assertEqual(self.lines(run(2, "cat")), [])
 
@@ -143,6 +172,17 @@ class Failure(unittest.TestCase):
         result = run(3, PROBE, "strangers")
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(result.stdout.count("of 3 hosts"), 3, result)
+
+    def test_too_few_descriptors_are_named(self):
+        named = 0
+        for limit in range(12, 72, 4):
+            command = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", STRETTO, "run", "-n", "12", PROBE, "exchange"]
+            result = subprocess.run(command, capture_output=True, text=True, env=environment(),
+                                    stdin=subprocess.DEVNULL)
+            if result.returncode != 0:
+                self.assertIn("ulimit -n", result.stderr, f"{limit}: {result}")
+                named += 1
+        self.assertGreater(named, 0)
 
     def test_what_cannot_be_started_is_named(self):
         result = run(2, "./no-such-program")

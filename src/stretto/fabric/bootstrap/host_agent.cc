@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <iostream>
 #include <optional>
 
 #include "stretto/base/affinity.h"
@@ -50,8 +49,9 @@ class HostAgent {
         secret_file_(secret_file(deployment.secret)),
         channel_(connect_to(parse_endpoint(deployment.endpoint)), deployment.secret, Role::agent, deployment.host,
                  deployment.size),
-        ranks_(
-            reactor_, [this](NodeId rank, ExitStatus status) { report(rank, status); }, [this] { lose_launcher(); }) {
+        output_(reactor_, STDOUT_FILENO, [this] { lose_launcher(); }),
+        errors_(reactor_, STDERR_FILENO, [this] { lose_launcher(); }),
+        ranks_(reactor_, output_, errors_, [this](NodeId rank, ExitStatus status) { report(rank, status); }) {
     reactor_.watch(channel_.descriptor(), POLLIN, [this](short) { obey(); });
     reactor_.watch(STDIN_FILENO, POLLIN, [this](short) { lose_launcher(); });
   }
@@ -59,7 +59,7 @@ class HostAgent {
   int run() {
     for (NodeId rank = deployment_.first; rank < deployment_.first + deployment_.ranks; ++rank) start(rank);
     obey();  // what came in one piece with the welcome
-    while (!ranks_.empty()) reactor_.turn();
+    while (!ranks_.empty() || (!launcher_lost_ && (output_.pending() || errors_.pending()))) reactor_.turn();
     if (launcher_lost_) return EXIT_FAILURE;
     channel_.send(Goodbye{});
     while (!std::holds_alternative<Farewell>(channel_.receive())) {  // a signal for ranks that ended meanwhile
@@ -73,7 +73,7 @@ class HostAgent {
       ranks_.start(rank, plan_rank(deployment_, rank, environment_, secret_file_.number(), usable_cores()),
                    tag_of(deployment_, rank));
     } catch (const Error& error) {
-      std::cerr << "stretto run: " + error.message() + "\n" << std::flush;
+      errors_.write("stretto run: " + error.message() + "\n");
       report(rank, ExitStatus{false, 127});
     }
   }
@@ -112,6 +112,8 @@ class HostAgent {
   MemberChannel channel_;
   Reactor reactor_;
   bool launcher_lost_ = false;
+  OutputStream output_;
+  OutputStream errors_;
   ProcessSet ranks_;
 };
 

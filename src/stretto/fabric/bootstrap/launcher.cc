@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <utility>
@@ -72,14 +71,17 @@ class JobLauncher {
         rendezvous_(secret_, {hosts_, options.keep_going}),
         listener_(listen_on(options.bind_address)),
         timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-        ranks_(
-            reactor_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); }, [this] { lose_output(); }),
-        agents_(
-            reactor_, [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); },
-            [this] { lose_output(); }) {
+        output_(reactor_, STDOUT_FILENO, [this] { lose_output(); }),
+        errors_(reactor_, STDERR_FILENO, [this] { lose_output(); }),
+        ranks_(reactor_, output_, errors_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); }),
+        agents_(reactor_, output_, errors_,
+                [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); }) {
     if (!timer_) throw_io("timerfd_create");
     reactor_.watch(signals_.descriptor(), POLLIN, [this](short) {
-      if (const int signal = signals_.next()) interrupt(signal);
+      const int signal = signals_.next();
+      if (signal == 0) return;
+      hurried_ = exit_code_.has_value();
+      interrupt(signal);
     });
     reactor_.watch(timer_.number(), POLLIN, [this](short) { timer_fired(); });
     reactor_.watch(listener_.descriptor.number(), POLLIN, [this](short) { accept_all(); });
@@ -87,7 +89,7 @@ class JobLauncher {
 
   int run() {
     start_all();
-    while (!exit_code_) reactor_.turn();
+    while (!exit_code_ || (!hurried_ && (output_.pending() || errors_.pending()))) reactor_.turn();
     flush_closing();
     return *exit_code_;
   }
@@ -130,7 +132,7 @@ class JobLauncher {
     }
   }
 
-  // Each line that cannot be written tells of it; a second signal would kill.
+  // Both streams may tell of it, and a second signal would kill.
   void lose_output() {
     if (!std::exchange(output_lost_, true)) interrupt(SIGTERM);
   }
@@ -141,23 +143,15 @@ class JobLauncher {
     plan.command.insert(plan.command.end(), options_.agent_command.begin(), options_.agent_command.end());
     plan.environment = environment_;
     plan.input = true;
-    Process& agent = agents_.start(deployment.host, plan, "");
-    // The pipe stays open: its end tells the far side that we are gone. An agent that has ended already is noticed by
-    // its exit, so a failing write is not looked at.
-    const std::vector<std::byte> bytes = encode(deployment);
-    for (ConstByteSpan rest = bytes; !rest.empty();) {
-      const ssize_t written = ::write(agent.input().number(), rest.data(), rest.size());
-      if (written < 0 && errno != EINTR) break;
-      if (written > 0) rest = rest.subspan(static_cast<std::size_t>(written));
-    }
+    agents_.start(deployment.host, plan, "");
+    // The pipe stays open: its end tells the far side that we are gone.
+    agents_.feed(deployment.host, encode(deployment));
   }
 
   // Events.
 
   void accept_all() {
-    for (;;) {
-      Descriptor socket(::accept4(listener_.descriptor.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!socket) return;
+    while (Descriptor socket = accept_at(listener_.descriptor.number())) {
       const ConnectionId id = next_connection_++;
       const int number = socket.number();
       connections_[id].socket = std::move(socket);
@@ -233,7 +227,7 @@ class JobLauncher {
 
   void perform(const SignalRank& signal) { ranks_.signal(signal.rank, signal.signal); }
   void perform(const SignalAgent& signal) { agents_.signal(signal.host, signal.signal); }
-  void perform(const Report& report) { std::cerr << "stretto run: " + report.line + "\n" << std::flush; }
+  void perform(const Report& report) { errors_.write("stretto run: " + report.line + "\n"); }
   void perform(const Finish& finish) { exit_code_ = finish.exit_code; }
 
   void perform(const StartGrace&) {
@@ -291,6 +285,9 @@ class JobLauncher {
   ConnectionId next_connection_ = 1;
   bool output_lost_ = false;
   std::optional<int> exit_code_;
+  bool hurried_ = false;  // interrupted when all that was left to do was to wait for a reader
+  OutputStream output_;
+  OutputStream errors_;
   ProcessSet ranks_;
   ProcessSet agents_;
 };

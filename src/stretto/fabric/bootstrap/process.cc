@@ -112,12 +112,16 @@ Process::Process(const ProcessPlan& plan) {
   errors_ = std::move(errors.read_end);
   if (plan.input) input_ = std::move(input.write_end);
   if (!handle_) {
+    const int refusal = errno;
     signal(SIGKILL);
     ::waitpid(id_, nullptr, 0);
+    errno = refusal;
+    if (is_shortage(refusal)) throw_io("cannot watch another process");
     throw Error(ErrorCode::not_supported, "pidfd_open is refused here: `stretto run` needs Linux 5.3 or newer");
   }
   make_non_blocking(output_);
   make_non_blocking(errors_);
+  if (input_) make_non_blocking(input_);
 }
 
 Process::~Process() {

@@ -36,7 +36,7 @@ class Process {
   int exit_descriptor() const { return handle_.number(); }  ///< readable when it has ended
   const Descriptor& output() const { return output_; }      ///< non-blocking
   const Descriptor& errors() const { return errors_; }      ///< non-blocking
-  Descriptor& input() { return input_; }                    ///< blocking; only with plan.input
+  const Descriptor& input() const { return input_; }        ///< non-blocking; only with plan.input
 
   /// To its whole process group, as long as it has not been collected.
   void signal(int number) const;

@@ -65,8 +65,18 @@ int connect_patiently(int descriptor, const addrinfo& address) {
 
 }  // namespace
 
+bool is_shortage(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+std::string describe(int error) {
+  const bool of_descriptors = error == EMFILE || error == ENFILE;
+  return std::generic_category().message(error) + (of_descriptors ? "; raise the limit of open files (ulimit -n)" : "");
+}
+
 void throw_io(const std::string& what) {
-  throw Error(ErrorCode::io, what + ": " + std::generic_category().message(errno));
+  const int error = errno;
+  throw Error(is_shortage(error) ? ErrorCode::out_of_resources : ErrorCode::io, what + ": " + describe(error));
 }
 
 std::string HostPort::text() const {
@@ -137,6 +147,16 @@ Listener listen_on(const std::string& host) {
   if (::listen(number, SOMAXCONN) != 0) throw_io("cannot listen on \"" + host + "\"");
   listener.endpoint = local_endpoint(number);
   return listener;
+}
+
+Descriptor accept_at(int listener) {
+  for (;;) {
+    Descriptor accepted(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (accepted) return accepted;
+    if (is_shortage(errno)) throw_io("cannot accept a connection");
+    const bool caller_is_gone = errno == ECONNABORTED || errno == EPROTO || errno == EPERM;
+    if (errno != EINTR && !caller_is_gone) return {};
+  }
 }
 
 }  // namespace stretto::fabric

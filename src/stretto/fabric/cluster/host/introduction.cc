@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stretto/base/error.h"
+#include "stretto/fabric/bootstrap/socket.h"
 
 namespace stretto::fabric::cluster {
 
@@ -130,7 +131,7 @@ bool Door::serve() {
 
 bool Door::accept_callers() {
   bool happened = false;
-  while (Descriptor caller = accept_locally(listener_.number())) {
+  while (Descriptor caller = accept_at(listener_.number())) {
     happened = true;
     if (callers_.size() >= most_callers || credentials_of(caller.number()).user != geteuid()) continue;
     const int number = caller.number();

@@ -65,17 +65,6 @@ Connection connect_locally(std::string_view name) {
   return {no_room(errno) ? Outcome::later : Outcome::closed, {}};
 }
 
-Descriptor accept_locally(int listener) {
-  int accepted = -1;
-  do {
-    accepted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  } while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
-  if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-    fail("cannot accept a local connection; raise the limit of open files (ulimit -n)");
-  }
-  return Descriptor(accepted);
-}
-
 Credentials credentials_of(int socket) noexcept {
   ucred other{};
   socklen_t length = sizeof(other);

@@ -29,9 +29,6 @@ struct Connection {
 /// Throws Error(out_of_resources).
 Connection connect_locally(std::string_view name);
 
-/// The next caller, or an empty descriptor. Throws Error(out_of_resources).
-Descriptor accept_locally(int listener);
-
 /// Who is at the other end, by the kernel's word.
 struct Credentials {
   pid_t process = 0;

@@ -56,7 +56,7 @@ class Carrier {
 
   /// What other processes `connect` to.
   virtual std::vector<std::byte> address() const = 0;
-  /// So many processes may connect at once before they are known; of more, the rest are strangers.
+  /// Tells how many processes will connect: of more that do, the rest are strangers.
   virtual void expect(std::size_t processes) = 0;
 
   /// Begins a connection; never waits. Connections that both ends begin become one. Throws Error(peer_lost) when it
@@ -71,6 +71,7 @@ class Carrier {
   /// which is called in no other case. Throws Error(peer_lost), naming the reason.
   virtual bool send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) = 0;
 
+  /// Throws Error(out_of_resources) where an expected process connects and there is no descriptor for it.
   virtual bool progress() = 0;
   virtual int descriptor() const noexcept = 0;
   /// See Transport::arm.

@@ -219,7 +219,7 @@ ListeningSocket listen_at(const IpAddress* only) {
 }
 
 Descriptor accept_next(const Descriptor& listening) {
-  Descriptor socket(accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Descriptor socket = accept_at(listening.number());
   if (socket) prepare(socket);
   return socket;
 }

@@ -33,7 +33,7 @@ struct ListeningSocket {
 };
 /// Listens at `only`, or everywhere where that is null. Throws Error(io).
 ListeningSocket listen_at(const IpAddress* only);
-/// The next connection, or none.
+/// The next connection, or none. Throws as accept_at.
 Descriptor accept_next(const Descriptor& listening);
 
 /// Begins to connect; none, with `errno` set, where that fails at once.

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <deque>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "stretto/base/error.h"
@@ -40,9 +39,7 @@ enum class Stage : std::uint8_t {
   open,
 };
 
-std::string reason_of(int error) {
-  return error == 0 ? "closed by the other end" : std::generic_category().message(error);
-}
+std::string reason_of(int error) { return error == 0 ? "closed by the other end" : describe(error); }
 
 iovec piece(ConstByteSpan bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
@@ -330,11 +327,22 @@ void TcpCarrier::advance_dial(Socket& socket) {
 
 void TcpCarrier::answer_callers() {
   callers_ = false;
-  while (Descriptor descriptor = accept_next(listening_)) {
+  while (Descriptor descriptor = next_caller()) {
     const auto is_caller = [](const auto& socket) { return socket->stage == Stage::called; };
     const auto callers = static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller));
     if (callers >= expected_ + spare_callers) drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
     add({std::move(descriptor), Stage::called});
+  }
+}
+
+// Where there is no descriptor for the next caller, it may be one that the job needs, or else a stranger, who may wait.
+Descriptor TcpCarrier::next_caller() {
+  try {
+    return accept_next(listening_);
+  } catch (const Error&) {
+    const auto is_met = [](const auto& link) { return link.second->sends != nullptr || link.second->broken; };
+    if (static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), is_met)) < expected_) throw;
+    return {};
   }
 }
 

@@ -51,6 +51,7 @@ class TcpCarrier final : public Carrier {
   bool look();
   void queue(Socket& socket);
   void answer_callers();
+  Descriptor next_caller();
   void advance(Socket& socket);
   void advance_dial(Socket& socket);
   void receive(Socket& socket);

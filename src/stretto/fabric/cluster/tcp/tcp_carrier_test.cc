@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +162,44 @@ TEST(TcpCarrier, AsManyAsAreExpectedMayBeSilent) {
   }
   expect_service(end);
   for (const Descriptor& one : expected) EXPECT_FALSE(hung_up(one));
+}
+
+/// While it lives, this process can open nothing.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const Descriptor next(dup(0));  // the lowest free number
+    rlimit limit = before_;
+    limit.rlim_cur = static_cast<rlim_t>(next.number());
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+  NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+  ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(TcpCarrier, WhereDescriptorsAreShortAStrangerWaitsAndAnExpectedProcessIsNamed) {
+  End end;
+  const Descriptor caller = stranger_at(end);
+  {
+    const NoMoreDescriptors shortage;
+    for (int i = 0; i < 100; ++i) end.carrier.progress();
+  }
+  End other;
+  const Descriptor another = stranger_at(other);
+  other.carrier.expect(1);
+  const NoMoreDescriptors shortage;
+  try {
+    drive({&other}, [] { return false; });
+    ADD_FAILURE() << "the caller was never missed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_resources);
+    EXPECT_NE(error.message().find("ulimit -n"), std::string::npos);
+  }
 }
 
 TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
