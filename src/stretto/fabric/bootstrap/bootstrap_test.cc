@@ -33,6 +33,7 @@ class RendezvousThread {
       SocketPair pair;
       clients.push_back(std::move(pair.near));
       perform(rendezvous_.connected(id, random_nonce()));
+      far_ends.emplace_back(::dup(pair.far.number()));
       sockets_[id] = std::move(pair.far);
       reactor_.watch(sockets_[id].number(), POLLIN, [this, id](short) { serve(id); });
     }
@@ -45,6 +46,7 @@ class RendezvousThread {
   ~RendezvousThread() { thread_.join(); }
 
   std::vector<Descriptor> clients;
+  std::vector<Descriptor> far_ends;  // of them, for what no rendezvous would say
 
  private:
   void serve(ConnectionId id) {
@@ -254,6 +256,21 @@ TEST(RendezvousClient, ALateComerIsWokenForTheDeathsItMissed) {
   EXPECT_EQ(late->lost_peers().size(), 1U);
   late->finalize();
   first->finalize();
+}
+
+TEST(RendezvousClient, ADeathOfNobodyIsRefused) {
+  const JobSecret secret = JobSecret::random();
+  RendezvousThread server(secret, 1);
+  const auto mine = join_rendezvous(std::move(server.clients[0]), secret, 0, 1, "here");
+  const std::vector<std::byte> bytes = encode(Lost{1, "died"});
+  ASSERT_EQ(::send(server.far_ends[0].number(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  try {
+    while (mine->lost_peers().empty()) {
+    }
+    FAIL() << "it was believed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.message();
+  }
 }
 
 TEST(InProcess, PretendsToBeSeveralHosts) {

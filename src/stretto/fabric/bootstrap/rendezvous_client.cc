@@ -109,6 +109,10 @@ class RendezvousClient final : public Bootstrap {
   bool note_loss(const Message& message) {
     const auto* lost = std::get_if<Lost>(&message);
     if (lost == nullptr) return false;
+    if (lost->rank >= size_) {
+      throw Error(ErrorCode::bad_input, "the launcher tells of the death of rank " + std::to_string(lost->rank) +
+                                            " in a job of " + std::to_string(size_));
+    }
     news_.push_back({lost->rank, lost->reason});
     return true;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "stretto/base/error.h"
@@ -67,8 +68,10 @@ std::vector<std::byte> encode(const TcpAddress& address) {
   writer.raw(address_magic);
   writer.raw(address.process);
   writer.number(address.port);
-  writer.number(static_cast<std::uint16_t>(address.interfaces.size()));
-  for (const IpAddress& interface : address.interfaces) {
+  const std::span<const IpAddress> told(address.interfaces.data(),
+                                        std::min(address.interfaces.size(), most_interfaces));
+  writer.number(static_cast<std::uint16_t>(told.size()));
+  for (const IpAddress& interface : told) {
     writer.number(static_cast<std::uint8_t>(interface.is_v6 ? 6 : 4));
     writer.number(interface.network_bits);
     writer.raw(interface.bytes);

@@ -34,6 +34,7 @@ struct TcpAddress {
   std::vector<IpAddress> interfaces;
 };
 
+/// Of a host with more than 256 interfaces, the first ones.
 std::vector<std::byte> encode(const TcpAddress& address);
 /// Throws Error(bad_input).
 TcpAddress decode_tcp_address(ConstByteSpan bytes);

@@ -70,6 +70,11 @@ TEST(TcpAddress, TheNearestIsTriedFirstAndLoopbacksLast) {
             (std::vector<IpAddress>{near, far, loopback, loopback6}));
 }
 
+TEST(TcpAddress, AHostWithTooManyInterfacesTellsOfTheFirst) {
+  const TcpAddress address{process(1), 80, std::vector<IpAddress>(300, v4(10, 1, 2, 9, 24))};
+  EXPECT_EQ(decode_tcp_address(encode(address)).interfaces, std::vector<IpAddress>(256, v4(10, 1, 2, 9, 24)));
+}
+
 TEST(TcpAddress, GreetingsAreDecodedOrRefused) {
   auto hello = encode(Hello{process(1), process(2)});
   EXPECT_EQ(decode_hello(hello).caller, process(1));
