@@ -82,7 +82,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// The stream of that id (Stream::id_of).
   Stream& stream(std::uint64_t id) {
     if (Stream* const recent = recent_stream(id)) return *recent;
-    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id).first->second);
+    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id, first_sequence_).first->second);
   }
   /// How calls of these members are done, by rank of the schedule.
   PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
@@ -94,6 +94,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     const UsedHeader used{eager_window_.use(message.from, message.payload.size())};
     if (used.cost != 0) say_used(message.from, used);
   }
+  /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
+  void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
   /// An operation that has begun is over.
@@ -158,6 +160,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   PlanCache plans_{*this};
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
+  std::uint32_t first_sequence_ = 0;                   // of each
   std::vector<CollectiveOperation*> under_way_;        // each knows its place
   const schedule::Algorithm* named_last_ = nullptr;    // by a caller
   EagerWindow eager_window_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/collective/collective.h"
+#include "stretto/collective/collective_service.h"
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/test_support.h"
 
@@ -71,6 +72,26 @@ TEST_P(RunAhead, AFullWindowBlocksNobody) {
   std::vector<std::string> said(3);
   run(3, [&](Node& node) -> Task<> { return in_different_orders(node, &said[node.id()]); });
   EXPECT_EQ(said, std::vector<std::string>(3));
+}
+
+// So that the numbers of new streams' calls wrap around after so many.
+Task<> leave_few_numbers(Node& node, std::uint32_t left) {
+  const Group all = Group::all(node);
+  co_await barrier(node, all);
+  node.endpoint().context().enter([&] { CollectiveService::of(node).number_streams_from(0U - left); });
+  co_await barrier(node, all);
+}
+
+// After 2^32 calls of one group, which take a quarter of an hour at least.
+TEST_P(RunAhead, NumbersOfCallsWrapAround) {
+  for (const std::uint32_t left : {1U, static_cast<std::uint32_t>(in_window) / 2, 2U * in_window}) {
+    std::vector<std::string> said(3);
+    run(3, [&](Node& node) -> Task<> {
+      co_await leave_few_numbers(node, left);
+      co_await in_different_orders(node, &said[node.id()]);
+    });
+    EXPECT_EQ(said, std::vector<std::string>(3));
+  }
 }
 
 TEST(RunAheadOnSim, AKillAtManyMessagesSeeds) {

@@ -4,7 +4,10 @@
 
 namespace stretto {
 
-bool Stream::has_begun(std::uint32_t sequence) const { return sequence < begun_ || begun_beyond_.contains(sequence); }
+bool Stream::has_begun(std::uint32_t sequence) const {
+  const bool is_before = static_cast<std::int32_t>(sequence - begun_) < 0;
+  return is_before || begun_beyond_.contains(sequence);
+}
 
 void Stream::mark_begun_beyond(std::uint32_t sequence) {
   if (sequence == begun_) {

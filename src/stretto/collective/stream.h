@@ -26,7 +26,8 @@ class CollectiveOperation;
 /// next number, and there may be one for each of a million keys: it holds little. Under the node's baton.
 class Stream {
  public:
-  explicit Stream(std::uint64_t id) noexcept : id_(id) {}
+  /// `first`: the number of the first call. Numbers wrap around.
+  Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first), begun_(first) {}
 
   std::uint64_t id() const noexcept { return id_; }
   /// The same on all nodes.
@@ -110,10 +111,11 @@ class Stream {
   void mark_begun_beyond(std::uint32_t sequence);
 
   std::uint64_t id_;
-  std::uint32_t calls_ = 0;
+  std::uint32_t calls_;
   SequenceTable<Call> open_;  // begun and not over, or spoken of by peers
-  // Which calls have begun: all before `begun_`, and those in `begun_beyond_`.
-  std::uint32_t begun_ = 0;
+  // Which calls have begun: all before `begun_`, which are those of the half of all numbers, and those in
+  // `begun_beyond_`.
+  std::uint32_t begun_;
   std::set<std::uint32_t> begun_beyond_;
   std::vector<Past> past_;  // by sequence, modulo most_past
   PlanCache::OfGroup* plans_ = nullptr;
