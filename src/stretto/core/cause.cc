@@ -1,6 +1,7 @@
 #include "stretto/core/cause.h"
 
 #include <algorithm>
+#include <new>
 
 namespace stretto {
 
@@ -28,6 +29,8 @@ Cause cause_of_current_exception(const std::string& where) {
     throw;
   } catch (const Error& error) {
     return std::make_shared<const Error>(error);
+  } catch (const std::bad_alloc&) {
+    return std::make_shared<const Error>(ErrorCode::out_of_resources, where + " found no memory");
   } catch (const std::exception& error) {
     return std::make_shared<const Error>(ErrorCode::poisoned, where + " threw: " + error.what());
   } catch (...) {

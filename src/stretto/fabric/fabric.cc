@@ -43,6 +43,10 @@ void Endpoint::refuse_type(const Message& message) {
                                         " from node " + std::to_string(message.from));
 }
 
+Error Endpoint::no_memory_for(const Message& message) {
+  return {ErrorCode::out_of_resources, "no memory for a message of node " + std::to_string(message.from)};
+}
+
 void Endpoint::notify(NodeId from, Notification notification) {
   if (lost_[from]) return;
   for (EndpointObserver* const observer : observers_) observer->on_notification(from, notification);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,7 +110,8 @@ class Endpoint {
   virtual bool receive_from(NodeId /*peer*/, MessageHandler& /*receiver*/) { return false; }
   /// Whether `receive_from` ever finds what that peer sends. Any thread.
   virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
-  /// Hands a message that arrived to its handler; a message that is bad costs its sender the connection.
+  /// Hands a message that arrived to its handler; a message that is bad, or for which there is no memory, costs its
+  /// sender the connection.
   void deliver(const Message& message) {
     if (lost_[message.from]) return;
     const auto index = static_cast<std::size_t>(message.type);
@@ -118,6 +120,8 @@ class Endpoint {
       handlers_[index]->on_message(message);
     } catch (const Error& error) {
       lose(message.from, error);
+    } catch (const std::bad_alloc&) {
+      lose(message.from, no_memory_for(message));
     }
   }
 
@@ -153,6 +157,7 @@ class Endpoint {
 
  private:
   [[noreturn]] static void refuse_type(const Message& message);
+  static Error no_memory_for(const Message& message);
   [[noreturn]] void refuse_peer(NodeId peer) const;
   [[noreturn]] static void refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes);
 

@@ -271,6 +271,14 @@ TEST(ClusterFabric, AMessageThatItsHandlerRefusesCostsTheConnection) {
   EXPECT_EQ(job[0].messages.size(), 1U) << "the others are reached as before";
 }
 
+TEST(ClusterFabric, AMessageForWhichThereIsNoMemoryCostsTheConnection) {
+  TestJob job(2);
+  job[1].when_message = [](const Message&) { throw std::bad_alloc(); };
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::out_of_resources);
+}
+
 TEST(ClusterFabric, AnUnknownTypeCostsTheConnection) {
   TestJob job(2);
   job[0].with([](Endpoint& endpoint) { endpoint.send(1, MessageType::task_spawn, {}, {}); });
