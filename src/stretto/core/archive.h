@@ -127,9 +127,15 @@ class ArchiveReader {
   std::vector<T> read_composite(std::vector<T>*) {
     std::vector<T> values;
     if constexpr (std::is_trivially_copyable_v<T>) {
-      values.resize(length(sizeof(T)));
-      const ConstByteSpan bytes = take(values.size() * sizeof(T));
-      if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+      const std::size_t count = length(sizeof(T));
+      const ConstByteSpan bytes = take(count * sizeof(T));
+      if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(T) == 0) {
+        const T* const first = reinterpret_cast<const T*>(bytes.data());  // not zeroed before they are copied
+        values.assign(first, first + count);
+      } else {
+        values.resize(count);
+        if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+      }
     } else {
       const std::size_t count = length(1);
       for (std::size_t i = 0; i < count; ++i) values.push_back(read<T>());

@@ -27,12 +27,15 @@ class Future {
   // A future may be waited for, merged and used as a precondition like its event.
   operator Event() const noexcept { return event_; }
 
-  /// A copy of the value. REQUIRES: the event has triggered clean; checked where there is no value before, as in the
-  /// future of a task. (A collective's is its buffer, and holds this node's input until then.)
-  T take() const {
+  /// The value, as long as a copy of the future lives. REQUIRES: the event has triggered clean; checked where there is
+  /// no value before, as in the future of a task. (A collective's is its buffer, and holds this node's input until
+  /// then.)
+  const T& value() const {
     if (state_ != nullptr && state_->value.has_value()) return *state_->value;
     throw Error(ErrorCode::invalid_state, "a future's value was asked for before its event triggered; wait for it");
   }
+  /// A copy of the value.
+  T take() const { return value(); }
 
   /// Waits, then returns a copy of the value. In a task.
   T get() const {

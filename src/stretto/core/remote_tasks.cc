@@ -1,5 +1,6 @@
 #include "stretto/core/remote_tasks.h"
 
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ void RemoteTasks::send_call(Call& call) {
       pending_.emplace(completion, Pending{call.where, std::move(call.take_result)});
       node_.bulk().send(call.where, fabric::MessageType::task_spawn, bytes_of(call.header), call.arguments);
       return;
-    } catch (const Error&) {
+    } catch (...) {
       failure = cause_of_current_exception("spawn_on");
       pending_.erase(completion);
     }
@@ -148,7 +149,7 @@ void RemoteTasks::send_reply(Reply& reply) {
     const ConstByteSpan payload = reply.cause == nullptr ? writer.bytes() : text_of(reply.cause);
     node_.bulk().send(reply.to, fabric::MessageType::task_done, bytes_of(trigger_header(reply.completion, reply.cause)),
                       payload);
-  } catch (const Error&) {
+  } catch (...) {
     const Cause failure = cause_of_current_exception("the result of a remote task");
     node_.endpoint().send(reply.to, fabric::MessageType::task_done, bytes_of(trigger_header(reply.completion, failure)),
                           text_of(failure));
@@ -176,9 +177,9 @@ void RemoteTasks::start_here(const fabric::Message& message) {
   Started started;
   try {
     started = found->second.second(node_, options, message.payload);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::bad_input) throw;
-    started.failure = std::make_shared<const Error>(error);  // no room for a task here, which is no fault of the caller
+  } catch (...) {  // no room for a task here, unless it is the fault of the caller
+    started.failure = cause_of_current_exception("spawn_on");
+    if (started.failure->code() == ErrorCode::bad_input) throw;
   }
   auto* const reply =
       arena::make<Reply>(*this, message.from, Event::from_bits(header.completion), std::move(started.write_result));
@@ -196,8 +197,12 @@ void RemoteTasks::finish_here(const fabric::Message& message) {
     throw Error(ErrorCode::bad_input,
                 "node " + std::to_string(message.from) + " finishes a task that it was not given");
   }
-  const Cause cause = cause_from(header, message.payload);
-  if (cause == nullptr && found->second.take_result != nullptr) found->second.take_result(message.payload);
+  Cause cause = cause_from(header, message.payload);
+  try {
+    if (cause == nullptr && found->second.take_result != nullptr) found->second.take_result(message.payload);
+  } catch (const std::bad_alloc&) {
+    cause = cause_of_current_exception("the result of a remote task");
+  }
   pending_.erase(found);
   node_.task_finished(completion, cause);
 }

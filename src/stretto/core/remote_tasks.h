@@ -83,6 +83,10 @@ struct RemoteFunction;
 template <auto Function, class R, class... Parameters>
 struct RemoteFunction<Function, R (*)(Node&, Parameters...)> {
   using Values = std::tuple<std::decay_t<Parameters>...>;
+  // The arguments as Values, but by reference where they are of the right type.
+  template <class... Arguments>
+  using Sent = std::tuple<std::conditional_t<std::is_same_v<std::decay_t<Parameters>, std::remove_cvref_t<Arguments>>,
+                                             const std::decay_t<Parameters>&, std::decay_t<Parameters>>...>;
   using Value = typename TaskResult<R>::Value;
 
   static RemoteTasks::Started start(Node& node, const SpawnOptions& options, ConstByteSpan bytes);

@@ -28,6 +28,14 @@ Task<std::uint64_t> sum(Node& node, std::vector<std::uint64_t> values) {
   co_return total;
 }
 int fail(Node&, std::string text) { throw Error(ErrorCode::io, text); }
+int exhaust(Node&) { throw std::bad_alloc(); }
+// Whatever a parameter's kind is, it gets what was sent.
+double add_all(Node&, const std::vector<double>& viewed, std::vector<double>& changed, std::vector<double>&& moved,
+               std::vector<double> own, double scale) {
+  changed.push_back(0);
+  const std::vector<double> taken = std::move(moved);
+  return scale * (viewed.at(0) + 10 * changed.at(0) + 100 * taken.at(0) + 1000 * own.at(0));
+}
 Task<> hop(Node& node, std::uint32_t hops, UserEvent done) {
   if (hops == 0) {
     node.trigger(done);
@@ -59,6 +67,21 @@ TEST(RemoteTasks, ArgumentsAndResultsOfAnySizeTravel) {
   }
 }
 
+TEST(RemoteTasks, ParametersMayBeReferencesAndArgumentsOfOtherTypes) {
+  for (const char* const fabric : fabrics) {
+    run_on(fabric, [](Node& node) {
+      const NodeId next = (node.id() + 1) % node.size();
+      const std::vector<double> one{1};
+      std::vector<double> two{2};
+      const Future<double> all =
+          node.spawn_on<add_all>(next, SpawnOptions(), one, two, std::vector<double>{3}, std::vector<double>{4}, 2);
+      EXPECT_EQ(all.get(), 2 * 4321);
+      EXPECT_EQ(two.size(), 1U);
+      EXPECT_EQ(node.spawn_on<echo>(next, SpawnOptions(), "a").get(), std::to_string(next) + "a");
+    });
+  }
+}
+
 TEST(RemoteTasks, ManyAtOnceEachGetsItsOwnAnswer) {
   for (const char* const fabric : fabrics) {
     run_on(fabric, [](Node& node) -> Task<> {
@@ -87,6 +110,7 @@ TEST(RemoteTasks, FailuresComeBackWithTheirCause) {
       EXPECT_EQ(error->message(), "far away");
       const Future<int> long_winded = node.spawn_on<fail>(next, SpawnOptions(), std::string(100'000, 'z'));
       EXPECT_EQ(code_of([&] { long_winded.get(); }), "io");
+      EXPECT_EQ(code_of([&] { node.spawn_on<exhaust>(next, SpawnOptions()).get(); }), "out_of_resources");
       EXPECT_EQ(node.spawn_on<where>(next, SpawnOptions()).get(), static_cast<int>(next));  // the peer is not blamed
     });
   }

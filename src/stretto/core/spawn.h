@@ -123,16 +123,16 @@ RemoteTasks::Started RemoteFunction<Function, R (*)(Node&, Parameters...)>::star
                                                                                   const SpawnOptions& options,
                                                                                   ConstByteSpan bytes) {
   ArchiveReader reader(bytes);
-  auto arguments = reader.read<Values>();
+  Values arguments{reader.read<std::decay_t<Parameters>>()...};  // braces: in order
   reader.finish();
-  auto call = [values = std::move(arguments)](Node& here) mutable {
-    return std::apply([&here](auto&... each) { return Function(here, each...); }, values);
+  auto call = [values = std::move(arguments)](Node& here) mutable {  // which is called once
+    return std::apply([&here](auto&... each) { return Function(here, static_cast<Parameters&&>(each)...); }, values);
   };
   if constexpr (std::is_void_v<Value>) {
     return {node.spawn(std::move(call), options), nullptr, nullptr};
   } else {
     const auto future = node.spawn(std::move(call), options);
-    return {future.event(), [future](ArchiveWriter& writer) { writer.write(future.take()); }, nullptr};
+    return {future.event(), [future](ArchiveWriter& writer) { writer.write(future.value()); }, nullptr};
   }
 }
 
@@ -143,9 +143,9 @@ auto Node::spawn_on(NodeId where, const SpawnOptions& options, Arguments&&... ar
   using Remote = detail::RemoteFunction<Function>;
   static_assert(std::is_constructible_v<typename Remote::Values, Arguments&&...>,
                 "the arguments do not fit the function");
-  const typename Remote::Values values(std::forward<Arguments>(arguments)...);
   ArchiveWriter writer;
-  writer.write(values);
+  std::apply([&writer](const auto&... each) { (writer.write(each), ...); },
+             typename Remote::template Sent<Arguments...>(std::forward<Arguments>(arguments)...));
   using Value = typename Remote::Value;
   if constexpr (std::is_void_v<Value>) {
     return remote_tasks_->spawn(where, Remote::type, options, writer.take(), nullptr);
