@@ -99,12 +99,10 @@ void Bulk::arrived(Fetch& fetch, bool lost) {
   const std::unique_ptr<Fetch> done = std::move(found->second);
   fetches_.erase(found);
   if (lost) return;
-  give_back(done->from, done->offer);
-  try {
+  endpoint_.answer_for(done->from, [&] {
+    give_back(done->from, done->offer);
     deliver(done->from, done->offer, done->bytes.get());
-  } catch (const Error& error) {
-    endpoint_.lose(done->from, error);
-  }
+  });
 }
 
 void Bulk::deliver(NodeId from, const Offer& offer, const std::byte* bytes) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "stretto/base/error.h"
 #include "stretto/base/linked.h"
 
 namespace stretto::fabric {
@@ -191,6 +192,9 @@ unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argum
 }
 
 void Context::enter(void (*function)(void*), void* argument) {
+  if (serving()) {
+    throw Error(ErrorCode::invalid_state, "under a node's baton another one, or the same, must not be waited for");
+  }
   while (!try_lock()) sched_yield();
   serve_list.call_locked(*this, function, argument);
 }

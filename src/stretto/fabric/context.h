@@ -74,8 +74,8 @@ class Context {
   /// For a thread that may have kept something and does not serve again for now.
   static void hand_over_rest() noexcept;
 
-  /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be.
-  /// REQUIRES: the calling thread serves no context.
+  /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be. Throws
+  /// Error(invalid_state) where this thread serves a context already.
   void enter(void (*function)(void*), void* argument);
 
   template <class F>

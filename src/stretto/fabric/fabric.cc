@@ -43,8 +43,8 @@ void Endpoint::refuse_type(const Message& message) {
                                         " from node " + std::to_string(message.from));
 }
 
-Error Endpoint::no_memory_for(const Message& message) {
-  return {ErrorCode::out_of_resources, "no memory for a message of node " + std::to_string(message.from)};
+Error Endpoint::no_memory_for(NodeId from) {
+  return {ErrorCode::out_of_resources, "no memory for a message of node " + std::to_string(from)};
 }
 
 void Endpoint::notify(NodeId from, Notification notification) {

@@ -115,13 +115,20 @@ class Endpoint {
   void deliver(const Message& message) {
     if (lost_[message.from]) return;
     const auto index = static_cast<std::size_t>(message.type);
-    try {
+    answer_for(message.from, [&] {
       if (index >= message_types || handlers_[index] == nullptr) refuse_type(message);
       handlers_[index]->on_message(message);
+    });
+  }
+  /// Runs what handles something that `from` sent, who answers for it: see `deliver`.
+  template <class Handle>
+  void answer_for(NodeId from, Handle&& handle) {
+    try {
+      handle();
     } catch (const Error& error) {
-      lose(message.from, error);
+      lose(from, error);
     } catch (const std::bad_alloc&) {
-      lose(message.from, no_memory_for(message));
+      lose(from, no_memory_for(from));
     }
   }
 
@@ -157,7 +164,7 @@ class Endpoint {
 
  private:
   [[noreturn]] static void refuse_type(const Message& message);
-  static Error no_memory_for(const Message& message);
+  static Error no_memory_for(NodeId from);
   [[noreturn]] void refuse_peer(NodeId peer) const;
   [[noreturn]] static void refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes);
 

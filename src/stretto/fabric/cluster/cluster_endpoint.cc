@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "stretto/base/arena.h"
 
@@ -56,7 +58,11 @@ void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, Co
   check_send(to, header, payload);
   if (cluster::Transport* const transport = route_to(to)) {
     count_request();
-    transport->send(to, type, header, payload);
+    try {
+      transport->send(to, type, header, payload);
+    } catch (const std::bad_alloc&) {
+      lose_later(to, Error(ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(to)));
+    }
   } else if (to == self()) {
     std::vector<std::byte> bytes(header.begin(), header.end());
     bytes.insert(bytes.end(), payload.begin(), payload.end());
@@ -141,7 +147,7 @@ bool ClusterEndpoint::ask_bootstrap() {
   if (!open_) return false;
   bool happened = false;
   for (const auto& [peer, cause] : std::exchange(early_, {})) {
-    on_peer_lost(peer, cause);
+    lose_later(peer, cause);
     happened = true;
   }
   if (launcher_lost_) return happened;
@@ -219,13 +225,28 @@ void ClusterEndpoint::complete_later(Completion* completion, bool lost) {
 
 void ClusterEndpoint::on_peer_lost(NodeId peer, const Error& cause) {
   if (!open_) {
-    early_.emplace_back(peer, cause);
-    look_at_bootstrap_.store(true, std::memory_order_relaxed);
+    lose_later(peer, cause);
   } else if (deaf_) {
     disconnect(peer);
   } else if (peer == self() || route_[peer] != nullptr) {  // not of one that left or is lost already
     lose(peer, cause);
   }
+}
+
+void ClusterEndpoint::lose_later(NodeId peer, const Error& cause) {
+  route_[peer] = nullptr;
+  if (!open_) {
+    early_.emplace_back(peer, cause);
+    look_at_bootstrap_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  post([this, peer, cause] {
+    if (deaf_) {
+      disconnect(peer);
+    } else if (!gone(peer)) {
+      lose(peer, cause);
+    }
+  });
 }
 
 void ClusterEndpoint::on_peer_left(NodeId peer) {

@@ -73,6 +73,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
     if (!deaf_) notify(from, notification);
   }
   void on_peer_lost(NodeId peer, const Error& cause) override;
+  void lose_later(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
 
   /// The transport to a peer that can still be reached, or null.

@@ -15,7 +15,7 @@
 namespace stretto::fabric::cluster {
 
 /// What a transport tells its endpoint, always under the node's baton, from inside `Transport::progress` (and
-/// `on_peer_lost` also from inside any other call).
+/// `lose_later` from inside any other call, whose caller may be in the middle of its own books).
 ///
 /// The endpoint may call back into the transport from inside each of these: a handler sends, and a message that its
 /// handler refuses ends in `Transport::disconnect(from)`. So a transport takes what it is handing over off its own
@@ -41,6 +41,9 @@ class TransportSink {
   /// The peer died, became unreachable or broke the protocol. Before it returns, the endpoint calls `disconnect`.
   /// Messages that arrived whole before the death are handed over first. Calls after the first are ignored.
   virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
+
+  /// The peer is to be declared lost, by the endpoint's next `progress`. Operations towards it are dropped from now on.
+  virtual void lose_later(NodeId peer, const Error& cause) = 0;
 
   /// The peer said goodbye in good order; all that it sent has been handed over. What follows from it (a closed
   /// connection) is silent. Operations towards it are dropped from now on.

@@ -72,8 +72,8 @@ bool HostTransport::make_edge(HostPeer& peer) {
   try {
     lines = control_->make_ring(peer.place);
   } catch (const Error& error) {
-    sink_.on_peer_lost(peer.node,
-                       Error(error.code(), "node " + std::to_string(peer.node) + " of this host: " + error.message()));
+    sink_.lose_later(peer.node,
+                     Error(error.code(), "node " + std::to_string(peer.node) + " of this host: " + error.message()));
     return false;
   }
   peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));

@@ -75,6 +75,7 @@ struct FakeNode final : TransportSink {
   void on_notification(NodeId from, Notification notification) override {
     notifications.emplace_back(from, notification);
   }
+  void lose_later(NodeId peer, const Error& cause) override { on_peer_lost(peer, cause); }
   void on_peer_lost(NodeId peer, const Error& cause) override {
     if (lost(peer)) return;
     losses.emplace_back(peer, cause);

@@ -87,7 +87,7 @@ NetworkTransport::Peer* NetworkTransport::reachable(NodeId peer) {
       connect(to);
       greet(to);
     } catch (const Error& error) {
-      lose(to, error);
+      lose(to, error, &TransportSink::lose_later);
     }
   }
   return to.state == PeerState::connected ? &to : nullptr;
@@ -116,12 +116,12 @@ void NetworkTransport::connect(Peer& peer) {
 
 void NetworkTransport::greet(Peer& peer) { peer.out.control(peer.connection, peer.handshake->greeting()); }
 
-void NetworkTransport::lose(Peer& peer, const Error& cause) {
+void NetworkTransport::lose(Peer& peer, const Error& cause, Tell tell) {
   if (peer.state == PeerState::gone) return;
   const bool silent = leaving_ || peer.state == PeerState::left;
   // Before the sink hears: whatever it calls finds this peer gone.
   close(peer);
-  if (!silent) sink_.on_peer_lost(peer.id, Error(cause.code(), peer.name() + ": " + cause.message()));
+  if (!silent) (sink_.*tell)(peer.id, Error(cause.code(), peer.name() + ": " + cause.message()));
 }
 
 void NetworkTransport::close(Peer& peer) {

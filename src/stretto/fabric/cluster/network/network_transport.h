@@ -68,7 +68,8 @@ class NetworkTransport final : public Transport, private network::FrameSink, pri
   Peer* reachable(NodeId peer);
   void connect(Peer& peer);
   void greet(Peer& peer);
-  void lose(Peer& peer, const Error& cause);
+  using Tell = void (TransportSink::*)(NodeId peer, const Error& cause);
+  void lose(Peer& peer, const Error& cause, Tell tell = &TransportSink::on_peer_lost);
   void close(Peer& peer);
   void try_refuse(network::Connection* connection);
 
