@@ -196,6 +196,16 @@ void fail(Node& node, const Arguments& arguments) {
   for (;;) barrier(node, Group::all(node)).wait();
 }
 
+Task<> wait_for(Node&, Event event) { co_await event; }
+
+/// Node 0 fails while a task of its waits on another one, for what it alone would tell it.
+void fail_with_call(Node& node, const Arguments&) {
+  const Event phase = barrier_of_all(node).event();
+  if (node.id() != 0) node.create_user_event().wait();
+  node.spawn_on<wait_for>(1, SpawnOptions(), phase);
+  throw std::runtime_error("the well is dry");
+}
+
 void stop(Node& node, const Arguments& arguments) {
   barrier(node, Group::all(node)).wait();
   say(node, "pid " + std::to_string(getpid()));
@@ -251,6 +261,18 @@ int networks() {
         say(node, "to " + std::to_string(peer) + ":" + names);
       }
     });
+    return 0;
+  } catch (const std::exception& error) {
+    return detail::report_failure(error);
+  }
+}
+
+/// Node 0 ends before it has begun, when all have met.
+int begin_without_first() {
+  try {
+    Runtime runtime(RuntimeOptions::from_environment());
+    if (runtime.nodes().front()->id() == 0) return 0;
+    runtime.run([](Node& node) { barrier(node, Group::all(node)).wait(); });
     return 0;
   } catch (const std::exception& error) {
     return detail::report_failure(error);
@@ -326,6 +348,7 @@ int main(int argc, char** argv) {
       {"by-hosts", [](Node& node, const Arguments&) { check_by_hosts(node); }},
       {"die", die},
       {"fail", fail},
+      {"fail-with-call", fail_with_call},
       {"stop", stop},
       {"idle", idle},
       {"call-too-late", call_too_late},
@@ -336,6 +359,7 @@ int main(int argc, char** argv) {
   const Arguments words(argv + 1, argv + argc);
   const std::string action = words.empty() ? "" : words.front();
   if (action == "networks") return networks();
+  if (action == "begin-without-first") return begin_without_first();
   const Arguments arguments(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (action == "leave-nobody") return leave_nobody(arguments);
   const auto found = actions.find(action);

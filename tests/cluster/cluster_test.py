@@ -68,6 +68,11 @@ class Job(unittest.TestCase):
     def test_more_worker_threads_than_cores(self):
         self.check(2, STRETTO_WORKERS="5")
 
+    def test_a_number_of_workers_is_not_cut_off(self):
+        result = call([PROBE, "everything"], STRETTO_WORKERS=str(2**32))
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("STRETTO_WORKERS is 4294967296; it is at most 4096", result.stderr)
+
     def test_a_program_without_a_launcher_is_a_job_of_one(self):
         result = call([PROBE, "everything"])
         self.assertEqual((result.returncode, result.stdout), (0, "node 0 of 1 OK\n"), result)
@@ -203,6 +208,19 @@ class Failure(unittest.TestCase):
             host = os.uname().nodename
             reasons = {f"stretto run: rank {rank} on host {host} exited with code 1" for rank in range(3)}
             self.assertEqual(len(reasons.intersection(lines)), 1, result)
+
+    def test_a_main_that_throws_waits_for_no_task_elsewhere(self):
+        result = run(2, "fail-with-call")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stderr.count("the well is dry"), 1, result)
+
+    def test_a_node_that_never_begins_is_lost(self):
+        result = run(3, "begin-without-first", options=["--tag", "--keep-going"])
+        self.assertEqual(result.returncode, 1, result)
+        for rank in (1, 2):
+            told = [line for line in result.stderr.splitlines() if line.startswith(f"[{rank}] stretto: ")]
+            self.assertEqual(len(told), 1, result)
+            self.assertIn("node 0 (process", told[0])
 
     def test_a_task_for_a_node_that_has_left_keeps_nobody(self):
         result = run(2, "call-too-late")

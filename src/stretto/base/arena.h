@@ -74,4 +74,20 @@ void destroy(T* object) noexcept {
   release(object, sizeof(T));
 }
 
+struct Destroy {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    destroy(object);
+  }
+};
+
+/// An object that goes back to the arena with its owner.
+template <class T>
+using Owned = std::unique_ptr<T, Destroy>;
+
+template <class T, class... Args>
+Owned<T> make_owned(Args&&... args) {
+  return Owned<T>(make<T>(std::forward<Args>(args)...));
+}
+
 }  // namespace stretto::arena

@@ -40,7 +40,7 @@ struct BarrierService::Arrival : Waiter, fabric::Item {
   }
 
   static void send(Item* item) noexcept {
-    const std::unique_ptr<Arrival, void (*)(Arrival*)> arrival(static_cast<Arrival*>(item), &arena::destroy<Arrival>);
+    const arena::Owned<Arrival> arrival(static_cast<Arrival*>(item));
     arrival->service.deliver(*arrival);
   }
 
@@ -72,7 +72,7 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
     throw Error(ErrorCode::out_of_resources, "no room for another phase barrier: 2^23 were created at this node");
   }
   node_.endpoint().context().enter([&] {
-    State state{arrivals, {participants.begin(), participants.end()}, 1, {}, false};
+    State state{arrivals, {participants.begin(), participants.end()}, first_phase_, {}, false};
     State& created = states_.emplace(slot, std::move(state)).first->second;
     for (const NodeId participant : created.participants) {
       if (!node_.endpoint().lost(participant)) continue;
@@ -82,7 +82,7 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
       break;
     }
   });
-  return PhaseBarrier({node_.id(), slot, 1});
+  return PhaseBarrier({node_.id(), slot, first_phase_});
 }
 
 void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event precondition) {
@@ -125,7 +125,7 @@ void BarrierService::on_message(const fabric::Message& message) {
 }
 
 void BarrierService::count(State& state, Event event, std::uint32_t arrivals, const Cause& cause) {
-  if (state.poisoned) return;
+  if (state.over) return;
   if (cause != nullptr) {
     fail(event.slot(), state, cause);
     return;
@@ -143,13 +143,15 @@ void BarrierService::count(State& state, Event event, std::uint32_t arrivals, co
   for (auto it = state.arrived.find(state.phase); it != state.arrived.end() && it->second == state.arrivals;
        it = state.arrived.find(state.phase)) {
     state.arrived.erase(it);
-    node_.events().complete_barrier({node_.id(), event.slot(), state.phase++}, nullptr);
+    const Event done(node_.id(), event.slot(), state.phase);
+    if (state.phase++ == Event::max_generation) state.over = true;
+    node_.events().complete_barrier(done, nullptr);
   }
 }
 
 void BarrierService::fail(std::uint32_t slot, State& state, const Cause& cause) {
-  if (state.poisoned) return;
-  state.poisoned = true;
+  if (state.over) return;
+  state.over = true;
   node_.events().complete_barrier({node_.id(), slot, state.phase}, cause);
 }
 

@@ -33,6 +33,9 @@ class BarrierService final : private fabric::MessageHandler {
   /// Under the baton.
   void on_peer_lost(NodeId peer, const Cause& cause);
 
+  /// Lets tests begin near the end of a barrier's life: the first phase of those that are created from now on.
+  void set_first_phase(std::uint32_t phase) noexcept { first_phase_ = phase; }
+
  private:
   struct Arrival;
 
@@ -41,7 +44,7 @@ class BarrierService final : private fabric::MessageHandler {
     std::set<NodeId> participants;
     std::uint32_t phase = 1;                         // the one that is being waited for
     std::map<std::uint32_t, std::uint32_t> arrived;  // by phase
-    bool poisoned = false;
+    bool over = false;                               // poisoned, or used up
   };
 
   void on_message(const fabric::Message& message) override;
@@ -50,6 +53,7 @@ class BarrierService final : private fabric::MessageHandler {
   void fail(std::uint32_t slot, State& state, const Cause& cause);
 
   Node& node_;
+  std::uint32_t first_phase_ = 1;
   std::atomic<std::uint32_t> next_slot_{Event::first_barrier_slot};
   std::map<std::uint32_t, State> states_;  // by slot, under the baton
 };

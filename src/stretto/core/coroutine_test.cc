@@ -207,6 +207,14 @@ TEST(Coroutine, ALargeFrameIsNoProblem) {
   });
 }
 
+TEST(Coroutine, AnEmptyTaskCannotBeSpawned) {
+  run_on("local:1", [](Node& node) -> Task<> {
+    const Event empty = node.spawn([] { return Task<>(); });
+    EXPECT_EQ(test::code_of([&] { node.wait(empty); }), "invalid_state");
+    co_return;
+  });
+}
+
 TEST(Coroutine, AnEmptyTaskCannotBeAwaited) {
   run_on("local:1", [](Node&) -> Task<> {
     Task<int> once = add(1, 2);

@@ -177,7 +177,7 @@ class Network {
 };
 
 struct Waiting {
-  test::ArenaPointer<test::Probe> probe = test::in_arena<test::Probe>();
+  arena::Owned<test::Probe> probe = arena::make_owned<test::Probe>();
   NodeId at = 0;
   Event event;
 };
@@ -191,7 +191,7 @@ TEST(EventProtocol, OneSubscriptionANodeAndTwiceNMinusTwoMessages) {
         std::vector<Waiting> waiting;
         for (NodeId at = 0; at < nodes; ++at) {
           for (int i = 0; i < 5; ++i) {
-            waiting.push_back({test::in_arena<test::Probe>(), at, event});
+            waiting.push_back({arena::make_owned<test::Probe>(), at, event});
             network.observe(at, event, waiting.back().probe.get());
           }
         }
@@ -391,7 +391,7 @@ class RandomJob {
   }
   void observe_at(NodeId at, Event event) {
     if (!network_.alive(at)) return;
-    waiting_.push_back({test::in_arena<test::Probe>(), at, event});
+    waiting_.push_back({arena::make_owned<test::Probe>(), at, event});
     network_.observe(at, event, waiting_.back().probe.get());
   }
 

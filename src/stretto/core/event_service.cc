@@ -211,7 +211,12 @@ EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
     return state;
   }
   check(event);
-  endpoint_.context().post(arena::make<ObserveItem>(*this, event, waiter));
+  try {
+    endpoint_.context().post(arena::make<ObserveItem>(*this, event, waiter));
+  } catch (const Error& error) {
+    *cause = std::make_shared<const Error>(error);
+    return EventState::poisoned;
+  }
   return EventState::untriggered;
 }
 
@@ -275,8 +280,14 @@ Event EventService::merge(std::span<const Event> events) {
     const Event halves[2] = {merge(events.first(half)), merge(events.subspan(half))};
     return merge(halves);
   }
-  const Event result = table_.create();
   void* const block = arena::allocate(bytes);
+  Event result;
+  try {
+    result = table_.create();
+  } catch (...) {
+    arena::release(block, bytes);
+    throw;
+  }
   Merge& merged = *::new (block) Merge(table_, result, waiting);
   std::uint32_t used = 0;
   std::uint32_t over = 1;  // the count that keeps the record alive while it is being built

@@ -31,7 +31,9 @@ class EventService final : private fabric::MessageHandler {
   EventState query(Event event, Cause* cause = nullptr);
 
   /// Fires `waiter` when the event has triggered. Returns another state than `untriggered`, and leaves the waiter
-  /// alone, when it has already; `cause` is then set if it was poisoned.
+  /// alone, when it has already, as far as that can be seen at once; `cause` is then set if it was poisoned. After a
+  /// shutdown, and where there is no memory to ask another node for its event, all counts as poisoned. Throws for an
+  /// event of a node that does not exist only.
   EventState subscribe(Event event, Waiter* waiter, Cause* cause);
 
   /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.

@@ -16,6 +16,8 @@ namespace {
 constexpr unsigned waiter_bits = 40;
 constexpr std::uint64_t waiter_mask = (std::uint64_t{1} << waiter_bits) - 1;
 constexpr std::uint64_t poisoned_mark = waiter_mask;
+// Of a slot whose next generation nobody has created yet. Both marks are greater than any waiter.
+constexpr std::uint64_t free_mark = waiter_mask - 1;
 
 constexpr std::uint32_t slots = Event::first_barrier_slot;
 constexpr std::uint32_t slots_of_page = 4096 / sizeof(std::uint64_t);
@@ -29,13 +31,13 @@ constexpr std::uint64_t make_word(std::uint32_t generation, std::uint64_t waiter
 constexpr std::uint32_t generation_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> waiter_bits); }
 constexpr std::uint64_t waiter_of(std::uint64_t word) { return word & waiter_mask; }
 
-// The word of a slot whose generation just triggered: ready for the next one, or used up.
+// The word of a slot whose generation just triggered: free for the next one, or used up.
 constexpr std::uint64_t after(std::uint32_t generation) {
-  return generation == Event::max_generation ? 0 : make_word(generation + 1, 0);
+  return generation == Event::max_generation ? 0 : make_word(generation + 1, free_mark);
 }
 
 constexpr EventState state_of(std::uint64_t word, std::uint32_t generation) {
-  if (generation_of(word) != generation) return EventState::triggered;
+  if (generation_of(word) != generation || waiter_of(word) == free_mark) return EventState::triggered;
   return waiter_of(word) == poisoned_mark ? EventState::poisoned : EventState::untriggered;
 }
 
@@ -101,7 +103,7 @@ void EventTable::refill(FreeSlots& free) {
                     " are untriggered or poisoned; wait for some of them before creating more");
   }
   for (std::uint32_t slot = first + refill_slots; slot-- > first;) {
-    words_[slot].store(make_word(first_generation_, 0), std::memory_order_relaxed);
+    words_[slot].store(make_word(first_generation_, free_mark), std::memory_order_relaxed);
     free.slots.push_back(slot);
   }
 }
@@ -126,7 +128,14 @@ void EventTable::recycle(std::uint32_t slot) {
 
 Event EventTable::create() {
   const std::uint32_t slot = take_slot();
-  return {self_, slot, generation_of(words_[slot].load(std::memory_order_relaxed))};
+  const std::uint32_t generation = generation_of(words_[slot].load(std::memory_order_relaxed));
+  words_[slot].store(make_word(generation, 0), std::memory_order_relaxed);
+  return {self_, slot, generation};
+}
+
+void EventTable::discard(Event event) noexcept {
+  words_[event.slot()].store(make_word(event.generation(), free_mark), std::memory_order_relaxed);
+  recycle(event.slot());
 }
 
 EventState EventTable::query(Event event) const noexcept {
@@ -181,8 +190,8 @@ Event EventTable::trigger_and_renew(Event event) noexcept {
   }
   std::atomic<std::uint64_t>& word = words_[event.slot()];
   std::uint64_t old = make_word(event.generation(), 0);  // mostly nobody waits yet
-  while (!word.compare_exchange_weak(old, after(event.generation()), std::memory_order_acq_rel,
-                                     std::memory_order_acquire)) {
+  const std::uint64_t renewed = make_word(event.generation() + 1, 0);
+  while (!word.compare_exchange_weak(old, renewed, std::memory_order_acq_rel, std::memory_order_acquire)) {
     if (state_of(old, event.generation()) != EventState::untriggered) return no_event;
   }
   if (Waiter* const newest = waiters_of(old)) fire_all(newest, nullptr);
@@ -215,14 +224,15 @@ Cause EventTable::cause_of(Event event) const {
 bool EventTable::was_created(Event event) const noexcept {
   if (event.slot() >= high_water_.load(std::memory_order_acquire) || event.generation() == 0) return false;
   const std::uint64_t word = words_[event.slot()].load(std::memory_order_acquire);
-  return word == 0 || event.generation() <= generation_of(word);
+  if (word == 0 || event.generation() < generation_of(word)) return true;
+  return event.generation() == generation_of(word) && waiter_of(word) != free_mark;
 }
 
 void EventTable::poison_awaited(const Cause& cause) noexcept {
   const std::uint32_t end = high_water_.load(std::memory_order_acquire);
   for (std::uint32_t slot = 0; slot < end; ++slot) {
     const std::uint64_t word = words_[slot].load(std::memory_order_seq_cst);
-    if (waiter_of(word) == 0 || waiter_of(word) == poisoned_mark) continue;
+    if (waiter_of(word) == 0 || waiter_of(word) >= free_mark) continue;
     trigger({self_, slot, generation_of(word)}, cause);
   }
 }

@@ -19,8 +19,8 @@ enum class EventState : std::uint8_t { untriggered, triggered, poisoned };
 ///
 /// Registering and triggering are compare-and-swaps that demand the generation. A slot whose word is zero
 /// is used up: every event it ever named has triggered. A poisoned generation is its slot's last, so that a node which
-/// sees a later generation knows that the earlier ones were clean. Storage follows untriggered events: slots are
-/// recycled newest first. Any thread may call everything.
+/// sees a later generation knows that the earlier ones were clean. Storage follows untriggered and poisoned events:
+/// slots are recycled newest first. Any thread may call everything.
 class EventTable {
  public:
   explicit EventTable(NodeId self);
@@ -28,7 +28,7 @@ class EventTable {
   EventTable(const EventTable&) = delete;
   EventTable& operator=(const EventTable&) = delete;
 
-  /// A new untriggered event. Throws Error(out_of_resources) when 2^23 are untriggered.
+  /// A new untriggered event. Throws Error(out_of_resources) when 2^23 are untriggered or poisoned.
   Event create();
 
   EventState query(Event event) const noexcept;
@@ -44,7 +44,7 @@ class EventTable {
   Event trigger_and_renew(Event event) noexcept;
 
   /// Takes back an event that nobody has heard of.
-  void discard(Event event) noexcept { recycle(event.slot()); }
+  void discard(Event event) noexcept;
 
   /// Why a poisoned event is poisoned. REQUIRES: query(event) == poisoned.
   Cause cause_of(Event event) const;

@@ -12,7 +12,6 @@ namespace stretto {
 namespace {
 
 using test::a_cause;
-using test::in_arena;
 using test::Probe;
 
 TEST(EventTable, AnEventTriggersOnceAndStaysTriggered) {
@@ -44,10 +43,10 @@ TEST(EventTable, WaitersFireInTheOrderInWhichTheyRegistered) {
   EventTable table(0);
   const Event event = table.create();
   std::vector<int> order;
-  std::vector<test::ArenaPointer<OrderedProbe>> probes;
+  std::vector<arena::Owned<OrderedProbe>> probes;
   std::vector<int> expected;
   for (int i = 0; i < 1000; ++i) {
-    probes.push_back(in_arena<OrderedProbe>(order, i));
+    probes.push_back(arena::make_owned<OrderedProbe>(order, i));
     EXPECT_EQ(table.subscribe(event, probes.back().get()), EventState::untriggered);
     expected.push_back(i);
   }
@@ -65,7 +64,7 @@ TEST(EventTable, ASlotStandsForOneUntriggeredEventAndAllItsPredecessors) {
     EXPECT_EQ(event.generation(), generation);
     for (const Event earlier : past) EXPECT_EQ(table.query(earlier), EventState::triggered);
     EXPECT_EQ(table.query(event), EventState::untriggered);
-    const auto probe = in_arena<Probe>();
+    const auto probe = arena::make_owned<Probe>();
     for (const Event earlier : past) EXPECT_EQ(table.subscribe(earlier, probe.get()), EventState::triggered);
     EXPECT_EQ(table.subscribe(event, probe.get()), EventState::untriggered);
     EXPECT_EQ(probe->fired, 0);
@@ -82,7 +81,7 @@ TEST(EventTable, APoisonedGenerationIsItsSlotsLast) {
   table.trigger(first);
   const Event second = table.create();
   ASSERT_EQ(second.slot(), first.slot());
-  const auto probe = in_arena<Probe>();
+  const auto probe = arena::make_owned<Probe>();
   table.subscribe(second, probe.get());
   EXPECT_TRUE(table.trigger(second, a_cause(ErrorCode::io, "disk")));
   EXPECT_EQ(probe->fired, 1);
@@ -101,7 +100,7 @@ TEST(EventTable, TriggeringAndRenewingIsBothInOneSlot) {
   EventTable table(2);
   const Event first = table.create();
   std::vector<int> order;
-  const auto probe = in_arena<OrderedProbe>(order, 1);
+  const auto probe = arena::make_owned<OrderedProbe>(order, 1);
   EXPECT_EQ(table.subscribe(first, probe.get()), EventState::untriggered);
   const Event second = table.trigger_and_renew(first);
   EXPECT_EQ(order, (std::vector<int>{1}));
@@ -158,7 +157,7 @@ TEST(EventTable, WhollyRetiredPagesStillKnowTheirEvents) {
     events.push_back(table.create());
     table.trigger(events.back());
   }
-  const auto probe = in_arena<Probe>();
+  const auto probe = arena::make_owned<Probe>();
   for (const Event event : events) {
     EXPECT_EQ(table.query(event), EventState::triggered);
     EXPECT_EQ(table.subscribe(event, probe.get()), EventState::triggered);
@@ -198,11 +197,34 @@ TEST(EventTable, OnlyWhatWasCreatedCounts) {
   EXPECT_FALSE(table.was_created({0, 1'000'000, 1}));
 }
 
+// Of slots that are free, too: a peer that triggers what has yet to be created must not free the slot twice.
+TEST(EventTable, WhatASlotHoldsNextIsNotThereYet) {
+  EventTable table(0);
+  const Event event = table.create();
+  const Event next(0, event.slot(), event.generation() + 1);
+  const Event neighbour(0, event.slot() + 1, 1);
+  table.trigger(event);
+  for (const Event early : {next, neighbour}) {
+    EXPECT_FALSE(table.was_created(early));
+    EXPECT_FALSE(table.trigger(early));
+    EXPECT_FALSE(table.trigger(early, a_cause(ErrorCode::io)));
+  }
+  EXPECT_EQ(table.create(), next);
+  EXPECT_TRUE(table.was_created(next));
+  EXPECT_EQ(table.query(next), EventState::untriggered);
+  table.discard(next);
+  EXPECT_FALSE(table.was_created(next));
+  EXPECT_EQ(table.create(), next);
+  const Event renewed = table.trigger_and_renew(next);
+  EXPECT_TRUE(table.was_created(renewed));
+  EXPECT_EQ(table.query(renewed), EventState::untriggered);
+}
+
 TEST(EventTable, ShutdownPoisonsWhatIsAwaitedAndNothingElse) {
   EventTable table(0);
   const Event awaited = table.create();
   const Event ignored = table.create();
-  const auto probe = in_arena<Probe>();
+  const auto probe = arena::make_owned<Probe>();
   table.subscribe(awaited, probe.get());
   table.poison_awaited(a_cause(ErrorCode::cancelled));
   EXPECT_EQ(test::code_of_cause(probe->cause), "cancelled");
@@ -225,7 +247,7 @@ TEST(EventTable, EveryWaiterFiresOnceWhateverTheThreadsDo) {
   EventTable table(0);
   for (std::uint64_t round = 0; round < test::scaled(300); ++round) {
     std::vector<std::atomic<std::uint64_t>> published(threads * events_of_thread);
-    std::vector<std::vector<test::ArenaPointer<SharedProbe>>> probes(threads);
+    std::vector<std::vector<arena::Owned<SharedProbe>>> probes(threads);
     std::vector<std::vector<EventState>> states(threads);
     std::vector<std::thread> workers;
     for (std::size_t me = 0; me < threads; ++me) {
@@ -236,7 +258,7 @@ TEST(EventTable, EveryWaiterFiresOnceWhateverTheThreadsDo) {
         }
         for (std::size_t i = 0; i < published.size(); ++i) {
           while (published[i].load() == 0) std::this_thread::yield();
-          probes[me].push_back(in_arena<SharedProbe>());
+          probes[me].push_back(arena::make_owned<SharedProbe>());
           states[me].push_back(table.subscribe(Event::from_bits(published[i].load()), probes[me].back().get()));
           if (i % threads == 0) {
             table.trigger(Event::from_bits(published[me * events_of_thread + i / threads].load()));

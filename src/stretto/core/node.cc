@@ -50,15 +50,7 @@ struct ThreadWait : Waiter {
   Cause cause;
 };
 
-template <class T>
-using ArenaPointer = std::unique_ptr<T, void (*)(T*)>;
-
-template <class T, class... Arguments>
-ArenaPointer<T> make_in_arena(Arguments&&... arguments) {
-  return {arena::make<T>(std::forward<Arguments>(arguments)...), [](T* object) { arena::destroy(object); }};
-}
-
-constexpr double most_charged_seconds = 1e6;  // virtual time is counted in picoseconds, in 63 bits
+constexpr double most_charged_seconds = 1e6;
 
 Node& node_of_running_task(const char* call) {
   const Worker* const worker = Worker::current();
@@ -105,14 +97,16 @@ Processor& Node::processor(int index) {
   return *processors_[next_processor_.fetch_add(1, std::memory_order_relaxed) % processors_.size()];
 }
 
-void Node::submit(TaskRecord& record, Event precondition) {
+Event Node::submit(TaskRecord& record, Event precondition) {
+  const Event completion = record.completion = events_.create();
   task_started();
   if (precondition.exists()) {
     Cause cause;
-    if (events_.subscribe(precondition, &record.waiter, &cause) == EventState::untriggered) return;
+    if (events_.subscribe(precondition, &record.waiter, &cause) == EventState::untriggered) return completion;
     record.cause = cause;
   }
   record.processor.post(&record);
+  return completion;
 }
 
 void Node::task_finished(Event completion, const Cause& failure) noexcept {
@@ -155,7 +149,7 @@ void Node::wait_in_task(Event event, Cause& cause) {
   Worker& worker = *Worker::current();
   if (linger(*worker.held(), event)) return;
   worker.reserve_stack();
-  const auto wait = make_in_arena<StackWait>(*worker.held(), worker, worker.task()->priority);
+  const auto wait = arena::make_owned<StackWait>(*worker.held(), worker, worker.task()->priority);
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;
   worker.held()->hand_on();
   worker.suspend(wait->place);
@@ -167,7 +161,7 @@ void Node::wait_in_thread(Event event, Cause& cause) {
     throw Error(ErrorCode::invalid_state,
                 "wait() in a thread of its own is not possible on sim, where exactly one thread runs");
   }
-  const auto wait = make_in_arena<ThreadWait>();
+  const auto wait = arena::make_owned<ThreadWait>();
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;
   wait->done.acquire();
   cause = wait->cause;
@@ -197,6 +191,10 @@ bool Node::operations_are_over() {
     for (Operations* const part : operations_) over = over && part->over();
   });
   return over;
+}
+
+void Node::cancel_remote_tasks(const Cause& cause) {
+  endpoint_.context().enter([&] { remote_tasks_->cancel(cause); });
 }
 
 double Node::now() const noexcept { return engine_.now(); }

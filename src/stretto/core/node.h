@@ -31,7 +31,9 @@ class RemoteTasks;
 /// One node of the job: one rank, one address space. What `main` is called with, once for each.
 ///
 /// Several nodes may live in one process and then share its global variables. Any thread may call everything here; a
-/// call never blocks, apart from `wait`. Everything deferred takes a precondition and returns an event.
+/// call never blocks, apart from `wait`, but what it asks about an event of another node may wait a moment for the
+/// node's baton, so that an operator under a baton must not ask: Error(invalid_state). Everything deferred takes a
+/// precondition and returns an event.
 class Node final : private fabric::EndpointObserver {
  public:
   /// `surroundings` outlive the node.
@@ -125,13 +127,17 @@ class Node final : private fabric::EndpointObserver {
   void cancel_operations(const Cause& cause);
   /// Whether none is under way. Any thread that serves no context.
   bool operations_are_over();
+  /// See RemoteTasks::cancel. Any thread that serves no context.
+  void cancel_remote_tasks(const Cause& cause);
 
   // For tasks and the runtime.
 
   void task_started() noexcept { live_tasks_.fetch_add(1, std::memory_order_relaxed); }
   void task_finished(Event completion, const Cause& failure) noexcept;
   std::int64_t live_tasks() const noexcept { return live_tasks_.load(std::memory_order_acquire); }
-  void submit(TaskRecord& record, Event precondition);
+  /// Gives the record its completion, which is returned, and the task its start. Throws Error(out_of_resources): the
+  /// record is still the caller's then.
+  Event submit(TaskRecord& record, Event precondition);
 
  private:
   void on_notification(NodeId, fabric::Notification) override {}

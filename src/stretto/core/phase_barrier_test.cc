@@ -132,6 +132,30 @@ TEST(PhaseBarrier, TooManyArrivalsPoisonTheBarrierAndNobodyIsBlamed) {
   }
 }
 
+TEST(PhaseBarrier, OneThatIsUsedUpLeavesItsNeighbourAlone) {
+  Runtime runtime(options_for("sim:3"));
+  BarrierService& barriers = runtime.nodes()[0]->barriers();
+  const std::vector<NodeId> participants{0, 2};
+  barriers.set_first_phase(Event::max_generation);
+  PhaseBarrier last = barriers.create(1, participants);
+  if (last.event().slot() % 2 != 0) last = barriers.create(1, participants);
+  barriers.set_first_phase(1);
+  const PhaseBarrier neighbour = barriers.create(1, std::vector<NodeId>{0});
+  runtime.run([&](Node& node) {
+    if (node.id() == 1) {
+      EXPECT_EQ(code_of([&] { node.wait(neighbour.event()); }), "none");
+    } else if (node.id() == 0) {
+      node.charge(1);  // until node 1 has asked
+      node.barriers().arrive(last);
+      node.wait(last.event());
+      node.barriers().arrive(last);  // once too often
+      node.endpoint().context().enter([&] { node.endpoint().lose(2, Error(ErrorCode::io, "on purpose")); });
+      node.charge(1);
+      node.barriers().arrive(neighbour);
+    }
+  });
+}
+
 TEST(PhaseBarrier, MisuseIsAnError) {
   Runtime runtime(options_for("local:2"));
   BarrierService& barriers = runtime.nodes()[0]->barriers();

@@ -29,9 +29,9 @@ bool Processor::try_leave_idle() noexcept {
 }
 
 Processor::Bucket& Processor::bucket(int priority) {
-  if (!buckets_.empty() && buckets_.front().priority == priority) return buckets_.front();
-  const auto at = std::find_if(buckets_.begin(), buckets_.end(),
-                               [priority](const Bucket& other) { return other.priority <= priority; });
+  if (!buckets_.empty() && buckets_.back().priority == priority) return buckets_.back();
+  const auto at = std::lower_bound(buckets_.begin(), buckets_.end(), priority,
+                                   [](const Bucket& other, int wanted) { return other.priority < wanted; });
   if (at != buckets_.end() && at->priority == priority) return *at;
   return *buckets_.insert(at, {priority, nullptr, nullptr});
 }
@@ -59,19 +59,14 @@ bool Processor::has_work() const noexcept {
   return incoming_.load(std::memory_order_relaxed) != nullptr || has_queued();
 }
 
-bool Processor::has_queued() const noexcept {
-  return std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& queue) { return queue.first != nullptr; });
-}
-
 Runnable* Processor::pop() noexcept {
   if (incoming_.load(std::memory_order_relaxed) != nullptr) take_incoming();
-  for (Bucket& queue : buckets_) {
-    if (queue.first == nullptr) continue;
-    Runnable* const runnable = queue.first;
-    queue.first = runnable->next;
-    return runnable;
-  }
-  return nullptr;
+  if (buckets_.empty()) return nullptr;
+  Bucket& queue = buckets_.back();
+  Runnable* const runnable = queue.first;
+  queue.first = runnable->next;
+  if (queue.first == nullptr) buckets_.pop_back();
+  return runnable;
 }
 
 bool Processor::release() noexcept {

@@ -70,7 +70,7 @@ class Processor {
     Runnable* last;
   };
 
-  bool has_queued() const noexcept;
+  bool has_queued() const noexcept { return !buckets_.empty(); }
   void append(Runnable* runnable) noexcept;
   void take_incoming() noexcept;
   bool try_leave_idle() noexcept;
@@ -80,7 +80,7 @@ class Processor {
   Engine& engine_;
   std::uint32_t index_;
   Kind kind_;
-  std::vector<Bucket> buckets_;                           // by falling priority; only the holder touches it
+  std::vector<Bucket> buckets_;                           // by rising priority, none empty; only the holder touches it
   alignas(64) std::atomic<Runnable*> incoming_{nullptr};  // newest first
   std::atomic<State> state_{State::idle};
 };

@@ -90,6 +90,18 @@ TEST_F(ProcessorTest, HigherPrioritiesGoFirstOldestFirstAmongEquals) {
   for (const int expected : {1, 5, 4, 0, 3, 2, 6, -1}) EXPECT_EQ(pop(), expected);
 }
 
+// Such as a deadline.
+TEST_F(ProcessorTest, TasksMayHaveAPriorityEach) {
+  constexpr int count = 300'000;
+  std::deque<Numbered> all;
+  for (int i = 0; i < count; ++i) {
+    const int priority = i % 2 == 0 ? i : -i;
+    processor_.post(&all.emplace_back(priority, i));
+    ASSERT_EQ(pop(), i);  // at once, where it would take an hour with all that came before it
+  }
+  EXPECT_FALSE(processor_.has_work());
+}
+
 TEST_F(ProcessorTest, WhatIsPutBackIsNextAgain) {
   std::deque<Numbered> all;
   for (int i = 0; i < 3; ++i) all.emplace_back(0, i);

@@ -55,7 +55,7 @@ struct RemoteTasks::Call : Waiter, fabric::Item {
   }
 
   static void send(Item* item) noexcept {
-    const std::unique_ptr<Call, void (*)(Call*)> call(static_cast<Call*>(item), &arena::destroy<Call>);
+    const arena::Owned<Call> call(static_cast<Call*>(item));
     call->tasks.send_call(*call);
   }
 
@@ -84,7 +84,7 @@ struct RemoteTasks::Reply : Waiter, fabric::Item {
   }
 
   static void send(Item* item) noexcept {
-    const std::unique_ptr<Reply, void (*)(Reply*)> reply(static_cast<Reply*>(item), &arena::destroy<Reply>);
+    const arena::Owned<Reply> reply(static_cast<Reply*>(item));
     reply->tasks.send_reply(*reply);
   }
 
@@ -110,10 +110,12 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
                                                  " nodes, numbered from 0");
   }
   node_.events().check(options.precondition());
+  const SpawnHeader header{type, 0, options.priority(), options.processor()};
+  auto owned = arena::make_owned<Call>(*this, where, header, std::move(arguments), std::move(take_result));
   const Event completion = node_.events().create();
+  owned->header.completion = completion.bits();
   node_.task_started();
-  const SpawnHeader header{type, completion.bits(), options.priority(), options.processor()};
-  auto* const call = arena::make<Call>(*this, where, header, std::move(arguments), std::move(take_result));
+  Call* const call = owned.release();
   Cause cause;
   if (node_.events().subscribe(options.precondition(), call, &cause) != EventState::untriggered) {
     Call::ready(call, cause);
@@ -123,7 +125,7 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
 
 void RemoteTasks::send_call(Call& call) {
   const Event completion = Event::from_bits(call.header.completion);
-  Cause failure = call.cause;
+  Cause failure = call.cause != nullptr ? call.cause : cancelled_;
   if (failure == nullptr && node_.endpoint().gone(call.where)) {
     const char* const how = node_.endpoint().lost(call.where) ? " is lost" : " has left the job";
     failure = std::make_shared<const Error>(ErrorCode::peer_lost,
@@ -175,8 +177,9 @@ void RemoteTasks::start_here(const fabric::Message& message) {
   const int processor = header.processor < static_cast<std::int32_t>(node_.processors()) ? header.processor : -1;
   const SpawnOptions options = SpawnOptions().priority(header.priority).processor(processor);
   Started started;
+  started.failure = cancelled_;
   try {
-    started = found->second.second(node_, options, message.payload);
+    if (cancelled_ == nullptr) started = found->second.second(node_, options, message.payload);
   } catch (...) {  // no room for a task here, unless it is the fault of the caller
     started.failure = cause_of_current_exception("spawn_on");
     if (started.failure->code() == ErrorCode::bad_input) throw;
@@ -194,6 +197,7 @@ void RemoteTasks::finish_here(const fabric::Message& message) {
   const Event completion = Event::from_bits(header.event);
   const auto found = pending_.find(completion);
   if (found == pending_.end() || found->second.where != message.from) {
+    if (cancelled_ != nullptr) return;
     throw Error(ErrorCode::bad_input,
                 "node " + std::to_string(message.from) + " finishes a task that it was not given");
   }
@@ -217,6 +221,11 @@ void RemoteTasks::on_peer_gone(NodeId peer, const Cause& cause) {
     it = pending_.erase(it);
     node_.task_finished(completion, cause);
   }
+}
+
+void RemoteTasks::cancel(const Cause& cause) {
+  cancelled_ = cause;
+  for (const auto& [completion, call] : std::exchange(pending_, {})) node_.task_finished(completion, cause);
 }
 
 }  // namespace stretto

@@ -30,13 +30,14 @@ class RemoteTasks final : private fabric::MessageHandler {
  public:
   /// Puts a result that came back where the caller's future finds it.
   using TakeResult = std::function<void(ConstByteSpan)>;
-  /// Decodes arguments and spawns the task here; `reply` is called with its completion and a way to write its result.
+  /// Writes the result of a task that is done, for its way back.
   using WriteResult = std::function<void(ArchiveWriter&)>;
   struct Started {
     Event completion;
     WriteResult write_result;
     Cause failure;  ///< why it could not be spawned
   };
+  /// Decodes arguments and spawns the task here.
   using Start = Started (*)(Node& node, const SpawnOptions& options, ConstByteSpan arguments);
 
   explicit RemoteTasks(Node& node);
@@ -48,6 +49,9 @@ class RemoteTasks final : private fabric::MessageHandler {
 
   /// Poisons what was spawned on a node that died, or left before it had begun. Under the baton.
   void on_peer_gone(NodeId peer, const Cause& cause);
+  /// Poisons all that was spawned elsewhere and is not over, and refuses what is spawned from now on, here or there.
+  /// For a job that failed, whose other processes may have nobody to tell them that it did. Under the baton.
+  void cancel(const Cause& cause);
 
   /// Makes a function known in this process; called before main, once for each that the program spawns remotely.
   static TaskType register_function(std::string_view type_name, Start start);
@@ -68,7 +72,9 @@ class RemoteTasks final : private fabric::MessageHandler {
   void send_reply(Reply& reply);
 
   Node& node_;
-  std::map<Event, Pending> pending_;  // calls that wait for their outcome, under the baton
+  // Under the baton.
+  std::map<Event, Pending> pending_;  // calls that wait for their outcome
+  Cause cancelled_;                   // why nothing is spawned any more
 };
 
 namespace detail {

@@ -29,6 +29,7 @@ Task<std::uint64_t> sum(Node& node, std::vector<std::uint64_t> values) {
 }
 int fail(Node&, std::string text) { throw Error(ErrorCode::io, text); }
 int exhaust(Node&) { throw std::bad_alloc(); }
+Task<> wait_for(Node&, Event event) { co_await event; }
 // Whatever a parameter's kind is, it gets what was sent.
 double add_all(Node&, const std::vector<double>& viewed, std::vector<double>& changed, std::vector<double>&& moved,
                std::vector<double> own, double scale) {
@@ -241,6 +242,34 @@ TEST(RemoteTasks, CallersAndCalleesMayDieAtAnyMessage) {
         }
       });
     }
+  }
+}
+
+// Nor is anything left to wait for where nobody waited.
+TEST(RemoteTasks, CallersAndCalleesMayDieWhenTheJobIsOver) {
+  for (const NodeId victim : {NodeId{0}, NodeId{1}}) {
+    for (std::uint64_t index = 0; index < 24; ++index) {
+      Runtime runtime(options_for("sim:3,kill=" + std::to_string(victim) + "#" + std::to_string(index)));
+      runtime.run([](Node& node) {
+        for (int i = 0; i < 4; ++i) node.spawn_on<echo>((node.id() + 1) % node.size(), SpawnOptions(), "a");
+      });
+    }
+  }
+}
+
+TEST(RemoteTasks, AJobThatFailsWaitsForNoTaskElsewhere) {
+  for (const char* const fabric : fabrics) {
+    Runtime runtime(options_for(fabric));
+    const auto error = test::error_of([&] {
+      runtime.run([](Node& node) {
+        const NodeId next = (node.id() + 1) % node.size();
+        const Event never = node.create_user_event();
+        for (int i = 0; i < 3; ++i) node.spawn_on<wait_for>(next, SpawnOptions(), never);
+        node.spawn_on<echo>(next, SpawnOptions().after(never), "a");
+        if (node.id() == 0) throw Error(ErrorCode::io, "on purpose");
+      });
+    });
+    EXPECT_TRUE(error && error->code() == ErrorCode::io);
   }
 }
 

@@ -65,6 +65,14 @@ bool read_switch(const Settings& settings, std::string_view name) {
   throw Error(ErrorCode::bad_input, std::string(name) + " is " + std::to_string(value) + "; it is 0 or 1");
 }
 
+unsigned read_workers(const Settings& settings) {
+  constexpr unsigned most_workers = 4096;
+  const std::uint64_t value = settings.count("STRETTO_WORKERS");
+  if (value <= most_workers) return static_cast<unsigned>(value);
+  throw Error(ErrorCode::bad_input,
+              "STRETTO_WORKERS is " + std::to_string(value) + "; it is at most " + std::to_string(most_workers));
+}
+
 constexpr std::chrono::microseconds longest_pause{1000};
 
 Cause make_cause(ErrorCode code, std::string message) {
@@ -94,7 +102,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
     }
     options.fabric = "cluster";
   }
-  options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
+  options.workers = read_workers(settings);
   options.bind = read_switch(settings, "STRETTO_BIND");
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.network = settings.text("STRETTO_NETWORK");
@@ -108,6 +116,11 @@ RuntimeOptions RuntimeOptions::from_environment() {
 
 // Exactly one of the two engines is there. Destroyed from the bottom up.
 struct Runtime::Parts {
+  // Threads may run though `start` has failed.
+  ~Parts() {
+    if (threads != nullptr) threads->stop();
+  }
+
   std::unique_ptr<ThreadEngine> threads;
   std::unique_ptr<fabric::Fabric> fabric;
   std::unique_ptr<SimEngine> simulator;
@@ -155,6 +168,7 @@ struct Runtime::Parts {
   void end_of_main(std::size_t index, const Cause& failure);
   void cancel(const Cause& cause);
   void bury(Node& node);
+  bool bury_the_dead();
   void drain(const Cause& cause);
   void save_durations(bool failed);
   bool wait_until(bool (*done)(const Parts&));
@@ -384,9 +398,11 @@ void Runtime::Parts::cancel(const Cause& cause) {
   for (const auto& node : nodes) node->cancel_operations(cause);
   wait_until([](const Parts& parts) { return parts.operations_are_over(); });  // or nobody does anything any more
   for (const auto& node : nodes) node->events().shut_down(cause);
+  if (!job_failed) return;
+  for (const auto& node : nodes) node->cancel_remote_tasks(cause);  // their tasks may wait for us for ever
 }
 
-// What a dead node still waits for will not come: it has lost everybody.
+// What a dead node still waits for will not come: it has lost everybody, itself included.
 void Runtime::Parts::bury(Node& node) {
   const Error dead(ErrorCode::peer_lost, "node " + std::to_string(node.id()) + " was killed");
   node.endpoint().context().enter([&] {
@@ -394,15 +410,24 @@ void Runtime::Parts::bury(Node& node) {
   });
 }
 
-void Runtime::Parts::drain(const Cause& cause) {
-  if (simulator != nullptr) {
-    for (const auto& node : nodes) {
-      if (!alive(*node)) bury(*node);
-    }
-    simulator->exhume();
+// Returns whether any has died since.
+bool Runtime::Parts::bury_the_dead() {
+  bool any = false;
+  for (const auto& node : nodes) {
+    if (alive(*node) || node->endpoint().lost(node->id())) continue;
+    bury(*node);
+    any = true;
   }
+  return any;
+}
+
+void Runtime::Parts::drain(const Cause& cause) {
+  bury_the_dead();
+  if (simulator != nullptr) simulator->exhume();
   cancel(cause);  // also where no task is left: merges and the like wait without one
-  if (!wait_until([](const Parts& parts) { return parts.idle(); })) throw deadlock();
+  while (!wait_until([](const Parts& parts) { return parts.idle(); })) {
+    if (!bury_the_dead()) throw deadlock();
+  }
 }
 
 // Also those of a job that failed, which is worth a replay; its own failure is then what is reported.
@@ -421,8 +446,9 @@ Runtime::~Runtime() {
   if (parts_->threads != nullptr) parts_->threads->stop();
   for (const auto& node : parts_->nodes) node->endpoint().context().serve();
   // A fabric that is not closed is a death to its peers. So it must be to those who have yet to hear that the job
-  // failed: they may wait for what only this process could tell them.
-  if (parts_->job_failed) return;
+  // failed, or was never begun here: they may wait for what only this process could tell them.
+  const bool never_ran = !parts_->used && parts_->fabric->size() > parts_->nodes.size();
+  if (parts_->job_failed || never_ran) return;
   try {
     parts_->fabric->close();
   } catch (const Error& error) {  // as when the launcher is gone: the job is over, and leaving it is all that failed

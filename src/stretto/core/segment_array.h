@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -21,7 +22,7 @@ class SegmentArray {
   /// `count` elements. Throws Error(out_of_resources) when the segment is full (STRETTO_SEGMENT_BYTES).
   SegmentArray(Node& node, std::size_t count)
       : segment_(&node.endpoint().segment()),
-        offset_(segment_->allocate(count * sizeof(T), alignof(T))),
+        offset_(segment_->allocate(bytes_of(count), alignof(T))),
         data_(reinterpret_cast<T*>(segment_->pointer(offset_))),
         size_(count) {}
   SegmentArray(SegmentArray&& other) noexcept { swap(other); }
@@ -44,6 +45,12 @@ class SegmentArray {
   const T& operator[](std::size_t index) const noexcept { return data_[index]; }
 
  private:
+  // Too many for a number are too many for any segment.
+  static constexpr std::size_t bytes_of(std::size_t count) noexcept {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    return count > most / sizeof(T) ? most : count * sizeof(T);
+  }
+
   void swap(SegmentArray& other) noexcept {
     std::swap(segment_, other.segment_);
     std::swap(offset_, other.offset_);

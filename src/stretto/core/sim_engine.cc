@@ -14,6 +14,9 @@ constexpr std::size_t stack_bytes = std::size_t{128} << 10U;
 // A guard page costs a mapping of its own, of which a process has some 65,000.
 constexpr std::uint32_t most_nodes_with_guards = 1000;
 
+// Virtual time is counted in picoseconds, in 63 bits.
+constexpr double last_second = 9e6;
+
 constexpr std::uint64_t label_ready = std::uint64_t{16} << 56U;
 constexpr std::uint64_t label_charge = std::uint64_t{17} << 56U;
 
@@ -130,6 +133,11 @@ void SimEngine::end_slice() noexcept {
 double SimEngine::now() const noexcept { return fabric::to_seconds(fabric_.timeline().now()); }
 
 void SimEngine::charge(Worker& /*worker*/, double seconds) {
+  if (now() + seconds > last_second) {
+    throw Error(ErrorCode::invalid_argument, "charge: " + std::to_string(seconds) + " seconds after " +
+                                                 std::to_string(now()) + "; virtual time ends after " +
+                                                 std::to_string(last_second));
+  }
   const BetweenSlices pause(*this);
   pass(fabric::to_virtual(seconds));
 }

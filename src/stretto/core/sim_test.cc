@@ -189,6 +189,17 @@ TEST(Sim, ChargedTasksTakeVirtualTimeAndProcessorsRunSideBySide) {
   });
 }
 
+TEST(Sim, VirtualTimeHasAnEndThatIsNamed) {
+  test::run_on("sim:1", [](Node& node) {
+    std::string code = "none";
+    int charges = 0;
+    for (; code == "none" && charges < 20; ++charges) code = test::code_of([&] { node.charge(1e6); });
+    EXPECT_EQ(code, "invalid_argument");
+    EXPECT_EQ(charges, 10);
+    EXPECT_NEAR(node.now(), 9e6, 1);
+  });
+}
+
 TEST(Sim, ThousandsOfNodesInOneProcess) {
   const std::string nodes = std::to_string(test::scaled(2000));
   std::uint64_t mains = 0;

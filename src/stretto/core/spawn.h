@@ -55,14 +55,14 @@ struct SpawnedTask final : TaskRecord {
   static constexpr bool coroutine = TaskResult<std::remove_cvref_t<Returned>>::is_coroutine;
 
   template <class G>
-  SpawnedTask(G&& callable, Node& its_node, Processor& its_processor, int its_priority, Event its_completion)
-      : TaskRecord(functions, its_node, its_processor, its_priority, its_completion),
-        function(std::forward<G>(callable)) {}
+  SpawnedTask(G&& callable, Node& its_node, Processor& its_processor, int its_priority)
+      : TaskRecord(functions, its_node, its_processor, its_priority), function(std::forward<G>(callable)) {}
 
   static void begin_task(TaskRecord& record) {
     auto& self = static_cast<SpawnedTask&>(record);
     if constexpr (coroutine) {
       self.frame = call_with(self.function, self.node);
+      if (!self.frame.handle()) throw Error(ErrorCode::invalid_state, "a task's function returned an empty Task");
       self.frame.handle().promise().record = &self;
       self.is_coroutine = true;
       self.next_resume = self.frame.handle();
@@ -103,16 +103,17 @@ auto Node::spawn(F&& function, const SpawnOptions& options) {
   static_assert(sizeof(Spawned) <= arena::max_block_bytes, "the callable is too large: let it own its data by pointer");
   events_.check(options.precondition());
   Processor& where = processor(options.processor());
-  const Event completion = events_.create();
-  auto* const record = arena::make<Spawned>(std::forward<F>(function), *this, where, options.priority(), completion);
+  auto record = arena::make_owned<Spawned>(std::forward<F>(function), *this, where, options.priority());
   using Value = typename Spawned::Value;
   if constexpr (std::is_void_v<Value>) {
-    submit(*record, options.precondition());
+    const Event completion = submit(*record, options.precondition());
+    (void)record.release();  // it runs, or has run
     return completion;
   } else {
-    const Future<Value> future(completion, record->slot.state);
-    submit(*record, options.precondition());
-    return future;
+    const auto state = record->slot.state;
+    const Event completion = submit(*record, options.precondition());
+    (void)record.release();
+    return Future<Value>(completion, state);
   }
 }
 

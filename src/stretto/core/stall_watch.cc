@@ -1,5 +1,6 @@
 #include "stretto/core/stall_watch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,8 +20,15 @@ std::vector<std::string> stalled_at(Node& node, Operations::Which which) {
   return sentences;
 }
 
+namespace {
+constexpr double longest_seconds = 1e9;  // thirty years, which the clock can count
+}
+
 StallWatch::StallWatch(std::span<const std::unique_ptr<Node>> nodes, double seconds, Tell tell)
-    : nodes_(nodes), seconds_(seconds), tell_(std::move(tell)), thread_([this] { watch(); }) {}
+    : nodes_(nodes),
+      seconds_(std::min(seconds, longest_seconds)),
+      tell_(std::move(tell)),
+      thread_([this] { watch(); }) {}
 
 StallWatch::~StallWatch() {
   {

@@ -24,13 +24,11 @@ struct TaskRecord : Runnable {
     void (*destroy)(TaskRecord&) noexcept;
   };
 
-  TaskRecord(const Behaviour& its_behaviour, Node& its_node, Processor& its_processor, int its_priority,
-             Event its_completion) noexcept
+  TaskRecord(const Behaviour& its_behaviour, Node& its_node, Processor& its_processor, int its_priority) noexcept
       : Runnable(&TaskRecord::start, its_priority),
         behaviour(its_behaviour),
         node(its_node),
         processor(its_processor),
-        completion(its_completion),
         waiter(*this) {}
 
   struct OwnWaiter : Waiter {

@@ -70,16 +70,4 @@ struct Probe : Waiter {
   Cause cause;
 };
 
-template <class T>
-struct ArenaDeleter {
-  void operator()(T* object) const noexcept { arena::destroy(object); }
-};
-template <class T>
-using ArenaPointer = std::unique_ptr<T, ArenaDeleter<T>>;
-
-template <class T, class... Arguments>
-ArenaPointer<T> in_arena(Arguments&&... arguments) {
-  return ArenaPointer<T>(arena::make<T>(std::forward<Arguments>(arguments)...));
-}
-
 }  // namespace stretto::test

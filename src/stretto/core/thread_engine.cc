@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "stretto/base/affinity.h"
@@ -61,12 +62,23 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
   seats_.push_back(std::make_unique<Seat>(*this, true));
   for (const auto& seat : seats_) {
     seat->neglect.resize(seats_.size());
-    seat->thread = std::thread([this, &seat = *seat] {
-      if (options_.first_core) bind(seat);
-      if (seat.service) prefer_prompt_wake_ups();
-      seat.worker.run();
-    });
+    seat->worker.reserve_stack();
   }
+  try {
+    for (const auto& seat : seats_) seat->thread = std::thread([this, &seat = *seat] { work_at(seat); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ErrorCode::out_of_resources,
+                std::string("cannot start a worker thread: ") + error.what() + "; this process wants " +
+                    std::to_string(seats_.size()) +
+                    ": use fewer (STRETTO_WORKERS), or raise the limit of processes (ulimit -u)");
+  }
+}
+
+void ThreadEngine::work_at(Seat& seat) {
+  if (options_.first_core) bind(seat);
+  if (seat.service) prefer_prompt_wake_ups();
+  seat.worker.run();
 }
 
 void ThreadEngine::bind(const Seat& seat) const {
@@ -160,11 +172,10 @@ void ThreadEngine::make_ready(Processor& processor) noexcept {
 
 void ThreadEngine::make_ready_for(Processor& processor, Worker& worker) noexcept {
   Seat& seat = seat_of(worker);
+  seat.own.push(processor);
   bool was_asleep = false;
   {
     const std::lock_guard lock(mutex_);
-    seat.own.push(processor);
-    waiting_for(seat.service).fetch_add(1, std::memory_order_seq_cst);
     was_asleep = wake_locked(seat);
   }
   if (was_asleep) ring(seat);
@@ -184,11 +195,12 @@ void ThreadEngine::hand_over(fabric::Context& context) noexcept {
 
 // REQUIRES: mutex_ is held.
 bool ThreadEngine::has_work(const Seat& seat) const noexcept {
-  if (seat.own.first != nullptr) return true;
+  if (seat.own.size() != 0) return true;
   return seat.service ? service_.first != nullptr || !overflow_.empty() : ordinary_.first != nullptr;
 }
 
 Processor* ThreadEngine::take(Seat& seat) {
+  if (Processor* const processor = seat.own.pop()) return processor;
   Processor* const processor = take_shared(seat);
   return processor != nullptr ? processor : seat.local.pop();
 }
@@ -200,8 +212,7 @@ Processor* ThreadEngine::take_shared(Seat& seat) {
   Processor* processor = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    processor = seat.own.pop();
-    if (processor == nullptr) processor = (seat.service ? service_ : ordinary_).pop();
+    processor = (seat.service ? service_ : ordinary_).pop();
     if (processor != nullptr) waiting.fetch_sub(1, std::memory_order_relaxed);
     // Whoever made the others ready may have counted on this worker alone, since it was looking.
     if (!seat.service && ordinary_.first != nullptr) wake_one_locked(false, woken);
@@ -346,7 +357,7 @@ bool ThreadEngine::is_over_for(const Seat& seat) const noexcept { return has_tas
 
 // A hint.
 bool ThreadEngine::has_tasks_for(const Seat& seat) const noexcept {
-  return waiting_for_workers_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0;
+  return waiting_for_workers_.load(std::memory_order_relaxed) != 0 || seat.local.size() != 0 || seat.own.size() != 0;
 }
 
 bool ThreadEngine::serve_overflow() {

@@ -68,18 +68,19 @@ class ThreadEngine final : public Engine {
     int number;
     bool service;
     ReadyQueue local;
+    ReadyQueue own;                      // what only this worker may take
     std::uint64_t requests_at_turn = 0;  // see Idling
     std::vector<Neglect> neglect;        // by seat
     Nap nap;
     bool has_napped = false;           // and has not looked for work since; its own
     std::atomic<bool> attends{false};  // see attend
-    ReadyList own;                     // what only this worker may take; under mutex_
     bool asleep = false;               // under mutex_
     bool was_woken = false;            // and has not looked for work since; its own
     int bell = -1;                     // eventfd
     std::thread thread;
   };
 
+  void work_at(Seat& seat);
   void bind(const Seat& seat) const;
   Seat& seat_of(const Worker& worker) noexcept;
   bool make_ready_here(Processor& processor) noexcept;
@@ -122,7 +123,7 @@ class ThreadEngine final : public Engine {
   ReadyList ordinary_;
   ReadyList service_;
   std::vector<fabric::Context*> overflow_;
-  // Lengths of the lists, also of seats' own: hints read without the lock.
+  // Lengths of the lists: hints read without the lock.
   std::atomic<std::uint32_t> waiting_for_workers_{0};
   std::atomic<std::uint32_t> waiting_for_service_{0};
   std::atomic<int> searching_{0};
