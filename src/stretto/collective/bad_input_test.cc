@@ -232,6 +232,36 @@ TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
   EXPECT_NE(written_too_far.find("grants what it must not have written"), std::string::npos) << written_too_far;
 }
 
+// Node 1 says that its part of the next call has failed, too, and is told that what it lends for it is not read. It
+// lends it all the same.
+TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
+  Runtime runtime(test::options_for("sim:2,early=0.5,peer_pointer=segments"));
+  Node& liar = *runtime.nodes()[1];
+  bool has_answered = false;
+  const Liar handler(liar, [&](const fabric::Message& message) {
+    if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
+    const std::size_t bytes = message.payload.size();
+    const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
+    GrantHeader granted{fabric::read_header<CallHeader>(message), memory, bytes, bytes, bytes};
+    send(liar, MessageType::collective_grant, bytes_of(granted), {});
+    ++granted.call.identity.sequence;
+    const FailedHeader failed{granted.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
+    send(liar, MessageType::collective_failed, bytes_of(failed), std::as_bytes(std::span("on purpose", 10)));
+    send(liar, MessageType::collective_grant, bytes_of(granted), {});
+  });
+  runtime.run([](Node& node) -> Task<> {
+    if (node.id() == 1) co_return;  // its handler answers
+    const Group both = Group::all(node);
+    std::vector<int> data(300, 7);
+    std::vector<int> result(data.size());
+    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+    for (const char* const expected : {"", "io: on purpose"}) {
+      EXPECT_EQ(co_await test::outcome(allreduce(node, both, data, result, sum, options)), expected);
+      node.charge(1e-4);  // until all has come
+    }
+  });
+}
+
 TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {
   const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
     if (message.type != MessageType::collective_data) return;

@@ -17,9 +17,10 @@
 /// Buffers belong to the caller and must live until then; those that lie in the node's segment (SegmentArray) are
 /// copied least. Input and output are apart, or *in place*: the output where the input is, or, where one of them has a
 /// block for each rank, this rank's block. Callable from any thread. Misuse that one node can see throws
-/// Error(invalid_argument): a node outside of its group, sizes that do not fit, buffers that overlap. What nodes do
-/// differently poisons the event on both sides with Error(mismatch); a member that dies, with Error(peer_lost). When
-/// the event has triggered, clean or poisoned, no live peer on this host touches the buffers any more.
+/// Error(invalid_argument): a node outside of its group, sizes that do not fit, counts of more than memory can hold,
+/// buffers that overlap. What nodes do differently poisons the event on both sides with Error(mismatch); a member that
+/// dies, with Error(peer_lost). When the event has triggered, clean or poisoned, no live peer on this host touches the
+/// buffers any more.
 namespace stretto {
 
 /// Triggers when every member has called it.

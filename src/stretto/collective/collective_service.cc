@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,16 @@ void require_apart(const CollectiveCall& call, Rank size, Rank me) {
                                                (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
 }
 
+// The first shard is the input. It is copied to the output before the others are read.
+void require_shards_apart(const CollectiveCall& call) {
+  const std::span<const ConstByteSpan> further = call.shards();
+  for (std::size_t shard = 0; shard < further.size(); ++shard) {
+    if (are_apart(further[shard], call.output)) continue;
+    refuse(std::string(schedule::name_of(call.operation)) + ": output and shard " + std::to_string(shard + 1) +
+           " overlap; pass an output that is apart, or shard 0");
+  }
+}
+
 Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
   std::vector<NodeId> nodes(participants.nodes().begin(), participants.nodes().end());
   nodes.insert(nodes.end(), auxiliaries.nodes().begin(), auxiliaries.nodes().end());
@@ -85,6 +96,16 @@ constexpr std::uint32_t calls_between_polls = 32;
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
+
+// A shortage of memory as an Error. First hands over what this thread has kept.
+[[noreturn]] void throw_to_caller(const std::exception_ptr& failure) {
+  fabric::Context::hand_over_rest();
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    throw Error(*cause_of_current_exception("a collective"));
+  }
+}
 
 Identity identity_of(const fabric::Message& message) {
   Identity identity;
@@ -144,6 +165,7 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
   require_valid(group, call, node_.size());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
   require_apart(call, group.size(), me);
+  require_shards_apart(call);
   node_.events().check(options.precondition());
   if (options.algorithm().empty()) return {};
   schedule::Shape shape = shape_of(call, group.size());
@@ -189,24 +211,39 @@ bool CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call
       call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && call.auxiliaries == 0;
   if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return false;
   if (!are_apart(call.input, call.output) && !are_the_same(call)) return false;
-  endpoint_.context().try_run(
+  try_run([&] {
+    const std::optional<Named> named = named_again(options);
+    Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
+    PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
+    Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
+    if (known == nullptr || !known->keeps_any()) return;
+    has_begun = true;
+    if (const unsigned looks = looks_inline(*known)) {
+      completion = run_inline(*its_stream, *known, std::move(call), options, looks);
+    } else {
+      CollectiveOperation* const operation = known->take_kept(std::move(call), options);
+      completion = operation->completion();
+      operation->join(*its_stream, *known);
+    }
+  });
+  return has_begun;
+}
+
+// As Context::try_run, for a function that may throw: then this does, too.
+template <class Function>
+bool CollectiveService::try_run(const Function& function) {
+  std::exception_ptr failure;
+  const bool has_run = endpoint_.context().try_run(
       [&] {
-        const std::optional<Named> named = named_again(options);
-        Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
-        PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
-        Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
-        if (known == nullptr || !known->keeps_any()) return;
-        has_begun = true;
-        if (const unsigned looks = looks_inline(*known)) {
-          completion = run_inline(*its_stream, *known, std::move(call), options, looks);
-        } else {
-          CollectiveOperation* const operation = known->take_kept(std::move(call), options);
-          completion = operation->completion();
-          operation->join(*its_stream, *known);
+        try {
+          function();
+        } catch (...) {
+          failure = std::current_exception();
         }
       },
       fabric::Context::Rest::kept);
-  return has_begun;
+  if (failure != nullptr) throw_to_caller(failure);
+  return has_run;
 }
 
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
@@ -251,31 +288,20 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
     completion = node_.events().create();
     return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named, completion);
   };
-  std::exception_ptr failure;  // there is no memory for it
-  auto begin_now = [&] {
-    try {
-      if (named.algorithm != nullptr) named_last_ = named.algorithm;
-      Stream& its_stream = stream(Stream::id_of(group, options.key()));
-      const Group& members = members_of(group, call);
-      PlanCache::OfGroup& plans = plans_of(members);
-      if (&members == &group) its_stream.note_plans(plans);
-      const Rank rank = &members == &group ? me : members.rank_of(node_.id());
-      Preparation& prepared = plans.prepare(call, rank, named);
-      CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
-      if (operation == nullptr) operation = make();
-      completion = operation->completion();
-      operation->join(its_stream, prepared);
-    } catch (...) {
-      failure = std::current_exception();
-    }
+  const auto begin_now = [&] {
+    if (named.algorithm != nullptr) named_last_ = named.algorithm;
+    Stream& its_stream = stream(Stream::id_of(group, options.key()));
+    const Group& members = members_of(group, call);
+    PlanCache::OfGroup& plans = plans_of(members);
+    if (&members == &group) its_stream.note_plans(plans);
+    const Rank rank = &members == &group ? me : members.rank_of(node_.id());
+    Preparation& prepared = plans.prepare(call, rank, named);
+    CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
+    if (operation == nullptr) operation = make();
+    completion = operation->completion();
+    operation->join(its_stream, prepared);
   };
-  fabric::Context& context = endpoint_.context();
-  if (!context.try_run(begin_now, fabric::Context::Rest::kept)) {
-    context.post(make());
-  } else if (failure != nullptr) {
-    fabric::Context::hand_over_rest();
-    std::rethrow_exception(failure);
-  }
+  if (!try_run(begin_now)) endpoint_.context().post(make());
   return completion;
 }
 
@@ -343,14 +369,8 @@ void CollectiveService::end(CollectiveOperation& operation) {
 }
 
 void CollectiveService::use_early(SavedMessages& messages) {
-  messages.use_all([this](const fabric::Message& message) {
-    try {
-      on_message(message);
-    } catch (const Error& error) {
-      // What is bad costs its sender the connection, as it would have on arrival.
-      endpoint_.lose(message.from, error);
-    }
-  });
+  // What is bad costs its sender the connection, as it would have on arrival.
+  messages.use_all([this](const fabric::Message& message) { endpoint_.deliver(message); });
 }
 
 std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) const {

@@ -50,7 +50,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
   /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. May keep work
-  /// in the node's context (see Context::Rest). Throws Error(out_of_resources).
+  /// in the node's context (see Context::Rest). Throws Error(out_of_resources) where there is no memory to begin with;
+  /// what is missing later poisons the event.
   Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
                const Named& named);
 
@@ -129,6 +130,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   };
 
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
+  template <class Function>
+  bool try_run(const Function& function);
   bool repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
   unsigned looks_inline(Preparation& prepared) noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,

@@ -29,14 +29,15 @@ struct ReduceCall {
 
 /// The inputs of all participants, `count` elements each, combined, to all receivers. A node passes input if it
 /// participates and output if it receives; what it passes beyond that is not used. The count is said also by nodes that
-/// are in neither group, since the plan of the other reduces depends on it.
+/// are in neither group, since the plan of the other reduces depends on it. Throws Error(invalid_argument) for one that
+/// no memory holds.
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
           ReductionOperator<ElementOf<Input>> Op>
 ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, Input&& input, Output&& output, const Op& op) {
   using T = ElementOf<Input>;
-  ReduceCall result{
-      groups,
-      {detail::make_call(schedule::Operation::general_reduce, input, output, op), count * sizeof(T), alignof(T)}};
+  ReduceCall result{groups,
+                    {detail::make_call(schedule::Operation::general_reduce, input, output, op),
+                     detail::bytes_of_elements("reduce_call", count, sizeof(T)), alignof(T)}};
   result.part.call.contributors = groups.participants();
   result.part.call.inner_receivers = groups.inner_receivers();
   return result;
@@ -47,7 +48,7 @@ ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, Input&& in
 enum class Together : std::uint8_t {
   as_given,            ///< nothing
   balanced,            ///< says which node takes which rank (schedule/concurrent.h)
-  fused,               ///< has small reduces of the same groups, with Stretto's own operators, travel as one
+  fused,               ///< has small reduces of the same groups, with elementary operators, travel as one
   balanced_and_fused,  ///< both
 };
 

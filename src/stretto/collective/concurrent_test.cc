@@ -247,6 +247,9 @@ TEST_P(ConcurrentTest, MisuseIsRefusedByNameAndStartsNothing) {
               "concurrent: reduce 1: output has 2 elements where 3 are needed");
     EXPECT_EQ(refused(reduce_call(all, 2, std::span(three).first(2), std::span(three).subspan(1), sum)),
               "general_reduce: input and output overlap; pass buffers that are apart, or in place");
+    EXPECT_EQ(
+        refusal([&] { reduce_call(all, std::size_t{1} << 61U, three, out, sum); }),
+        "reduce_call: 2305843009213693952 elements of 8 bytes are more than memory can hold; pass a smaller count");
     const ReduceGroups too_many(Group{0, 1, 2, 3, 4}, Group{0, 1, 2, 3});
     EXPECT_EQ(refused(reduce_call(too_many, 3, three, out, sum)),
               "node 4 of the group does not exist; the job has 4 nodes");

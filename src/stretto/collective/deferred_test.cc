@@ -196,6 +196,28 @@ TEST_P(DeferredTest, BlocksThatDoNotFitAreRefusedByName) {
               "all_to_all: input has 4 elements, which 3 ranks cannot share equally");
     EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, nine, twos); }),
               "all_to_all: input has 4 elements where 6 are needed");
+    const std::string me = std::to_string(node.id());
+    for (const std::size_t given : {1U, 3U}) {
+      std::vector<std::size_t> gives(lists);
+      gives[node.id()] = given;
+      const std::vector<int> parts(4 + given);
+      EXPECT_EQ(refusal([&] {
+                  all_to_all(node, all, std::span<const int>(parts), std::span<const std::size_t>(gives),
+                             std::span(nine).first(6), twos);
+                }),
+                "all_to_all: rank " + me + " gives itself " + std::to_string(given) +
+                    " elements where it expects 2 of itself; pass the same number in both counts");
+    }
+    // In bytes they would come to nothing: one of them, and all together.
+    const std::size_t quarter = std::size_t{1} << 61U;
+    for (const std::size_t first : {2 * quarter, quarter - 1}) {
+      const std::vector<std::size_t> wrapping{first, quarter - 1, 2};
+      const std::span<const std::size_t> counts(wrapping);
+      const std::size_t refused = first < quarter ? first + quarter - 1 : first;
+      EXPECT_EQ(refusal([&] { allgather(node, all, in.first(2), std::span(nine).first(0), counts); }),
+                "allgather: " + std::to_string(refused) +
+                    " elements of 4 bytes are more than memory can hold; pass a smaller count");
+    }
     EXPECT_EQ(refusal([&] { scan(node, all, in, nine, sum); }), "scan: output has 9 elements where 4 are needed");
     EXPECT_EQ(refusal([&] { exscan(node, all, in, nine, sum); }), "exscan: output has 9 elements where 4 are needed");
     const std::vector<std::size_t> zeros{0, 0, 0};
@@ -231,6 +253,15 @@ TEST_P(DeferredTest, BuffersThatOverlapAreRefusedByName) {
     EXPECT_EQ(refusal([&] { all_to_all(node, all, in, at); }), "all_to_all" + overlap);
     // Side by side is apart.
     co_await allreduce(node, all, in.first(10), at.subspan(10, 10), sum);
+    // Of shards the first may be in place.
+    using Shards = std::vector<std::span<const int>>;
+    for (const std::size_t second : {0U, 5U}) {
+      const Shards shards{in.subspan(20, 10), in.subspan(second, 10)};
+      EXPECT_EQ(refusal([&] { allreduce(node, all, shards, at.first(10), sum); }),
+                "allreduce: output and shard 1 overlap; pass an output that is apart, or shard 0");
+    }
+    const Shards in_place{in.first(10), in.subspan(10, 10)};
+    co_await allreduce(node, all, in_place, at.first(10), sum);
   });
 }
 

@@ -122,6 +122,51 @@ TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
   EXPECT_GT(complete, 0U);
 }
 
+struct Loss {
+  bool was_over_at_once = false;
+  std::size_t bytes_in_use = 0;  // of node 0's segment, in the end
+};
+
+// Node 0 looks for a message of node `liar`, after it has lent node 1 what that needs, and finds one that is bad.
+Loss lose_while_looking(std::uint32_t nodes, NodeId liar, std::size_t count, bool in_segment) {
+  Loss loss;
+  Runtime runtime(test::options_for("sim:" + std::to_string(nodes) + ",early=1,peer_pointer=segments"));
+  runtime.run([&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    Vectors vectors(node, count, in_segment, false);
+    co_await call(node, all, vectors, 0);  // whose operation is kept
+    // The others have called by then, and the liar's message is on its way.
+    const double begin = node.id() == 0 ? 200.5e-6 : node.id() == liar ? 200e-6 : 100e-6;
+    node.charge(begin - node.now());
+    if (node.id() == liar) {
+      Node& me = node;
+      me.endpoint().context().enter(
+          [&me] { me.endpoint().send(0, fabric::MessageType::collective_data, bytes_of(std::byte{1}), {}); });
+      co_return;
+    }
+    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+    const std::span<const std::int64_t> input = vectors.input;
+    const Event done = allreduce(node, all, input, vectors.output, sum, options);
+    if (node.id() == 0) loss.was_over_at_once = node.has_triggered(done);
+    const std::string said = co_await test::outcome(done);
+    EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << "node " << node.id() << ": " << said;
+  });
+  loss.bytes_in_use = runtime.nodes()[0]->endpoint().segment().bytes_in_use();
+  return loss;
+}
+
+TEST(ExchangeInline, WhatIsLentIsWaitedForWhereAMemberIsLostMeanwhile) {
+  const Loss of_another = lose_while_looking(4, 2, 150, true);
+  EXPECT_FALSE(of_another.was_over_at_once) << "node 1 may still read the input";
+  EXPECT_EQ(of_another.bytes_in_use, 0U);
+}
+
+TEST(ExchangeInline, WhatIsStagedIsLetGoOfWhereItsReaderIsLostMeanwhile) {
+  const Loss of_reader = lose_while_looking(2, 1, 300, false);
+  EXPECT_TRUE(of_reader.was_over_at_once);
+  EXPECT_EQ(of_reader.bytes_in_use, 0U);
+}
+
 std::uint64_t messages_of(int calls, const std::string& algorithm) {
   Runtime runtime(test::options_for("sim:4"));
   runtime.run([&](Node& node) -> Task<> {

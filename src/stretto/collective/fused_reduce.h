@@ -10,8 +10,8 @@ namespace stretto {
 
 /// Several small general reduces of the same members as one: their vectors side by side, each with its own operator.
 ///
-/// Owned by the call that it makes; used by the operation under the baton. Its operators are Stretto's own, which
-/// cannot fail: so no reduce fails by another one's fault.
+/// Owned by the call that it makes; used by the operation under the baton. Its operators are elementary, Stretto's own
+/// or the user's, which cannot fail: so no reduce fails by another one's fault.
 class FusedReduce {
  public:
   struct Part {

@@ -4,6 +4,7 @@
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
+#include "stretto/core/cause.h"
 
 namespace stretto {
 
@@ -16,6 +17,15 @@ constexpr std::size_t bytes_a_look = 64;
 
 bool InlineRun::run(unsigned looks) {
   if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false});
+  try {
+    return do_steps(looks);
+  } catch (...) {
+    failure_ = cause_of_current_exception("a collective");
+    return false;
+  }
+}
+
+bool InlineRun::do_steps(unsigned looks) {
   for (const PlacedStep& what : plan_.steps) {
     if (!do_step(what, looks)) return false;
     ++done_;
@@ -56,14 +66,16 @@ bool InlineRun::stage(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (data.size() > service_.most_staged()) return false;
   fabric::Segment& segment = service_.endpoint().segment();
+  const std::uint64_t offset = segment.allocate(data.size());
   try {
-    passed(what).staging = static_cast<std::int64_t>(segment.allocate(data.size()));
-  } catch (const Error&) {
-    return false;  // who takes it over meets it again
+    service_.copy_for(what.node).copy(segment.pointer(offset), data);
+    lend(what, offset);
+  } catch (...) {
+    segment.release(offset);
+    throw;
   }
-  const auto offset = static_cast<std::uint64_t>(passed(what).staging);
-  service_.copy_for(what.node).copy(segment.pointer(offset), data);
-  return lend(what, offset);
+  passed(what).staging = static_cast<std::int64_t>(offset);
+  return true;
 }
 
 bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
@@ -95,9 +107,10 @@ void InlineRun::on_message(const fabric::Message& message) {
   if (looked_for_ == nullptr || !use(message)) service_.endpoint().deliver(message);
 }
 
-// Returns whether it is the message that is looked for.
+// Returns whether it is the message that is looked for. None is, once its sender has failed, which may have been told
+// that what it lends is not read: who takes this over ends it.
 bool InlineRun::use(const fabric::Message& message) {
-  if (message.from != looked_for_->node) return false;
+  if (message.from != looked_for_->node || peer_failed_) return false;
   bool used = false;
   if (message.type == fabric::MessageType::collective_data) {
     used = use_data(message);
@@ -105,6 +118,8 @@ bool InlineRun::use(const fabric::Message& message) {
     used = use_grant(message);
   } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_done) {
     used = use_done(message);
+  } else {
+    peer_failed_ = message.type == fabric::MessageType::collective_failed;
   }
   if (used) looked_for_ = nullptr;
   return used;

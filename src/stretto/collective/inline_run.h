@@ -8,6 +8,7 @@
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/event.h"
 #include "stretto/fabric/fabric.h"
 
 namespace stretto {
@@ -32,13 +33,16 @@ class InlineRun final : private fabric::MessageHandler {
   }
 
   /// Looks for each message up to `looks` times, longer for what takes peers long. Returns whether it is over; if not,
-  /// the steps from `done` on have not begun, and of what was lent some may not be given back. Once, under the baton.
+  /// the steps from `done` on have not begun (or it has failed), and of what was lent some may not be given back. Once,
+  /// under the baton.
   bool run(unsigned looks);
 
   // For who takes it over.
 
   std::uint32_t sequence() const noexcept { return header_.identity.sequence; }
   std::uint32_t done() const noexcept { return done_; }
+  /// Why it cannot go on; null: it can.
+  const Cause& failure() const noexcept { return failure_; }
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
   /// What passed by such a step, where it might be lent.
   struct Passed {
@@ -51,6 +55,7 @@ class InlineRun final : private fabric::MessageHandler {
 
  private:
   void on_message(const fabric::Message& message) override;
+  bool do_steps(unsigned looks);
   bool do_step(const PlacedStep& what, unsigned looks);
   bool send(const PlacedStep& what);
   bool send_data(const PlacedStep& what);
@@ -79,6 +84,8 @@ class InlineRun final : private fabric::MessageHandler {
   Buffers buffers_;
   std::uint32_t done_ = 0;
   const PlacedStep* looked_for_ = nullptr;
+  bool peer_failed_ = false;  // that of the message that is looked for
+  Cause failure_;
   std::array<Passed, most_steps_that_lend> passed_;  // by step, where the plan lends: else nobody fills it
 };
 

@@ -8,7 +8,6 @@
 #include "stretto/collective/inline_run.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/operation_entry.h"
-#include "stretto/core/cause.h"
 
 namespace stretto {
 
@@ -77,7 +76,6 @@ void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(pie
 void LargeMessages::announce_early() {
   for (const std::uint32_t step : operation_.plan().lowering().ready_early) {
     if (step_at(step).is_large() && step_at(step).shares_memory) say_ready(step);
-    if (!is_begun()) return;
   }
 }
 
@@ -132,12 +130,7 @@ void LargeMessages::grant(std::uint32_t step) {
   }
   Transfer& staged = transfer(step);
   staged.window = window_for(step);
-  try {
-    staged.staging = static_cast<std::int64_t>(endpoint().segment().allocate(staged.window.bytes()));
-  } catch (const Error&) {
-    operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
-    return;
-  }
+  staged.staging = static_cast<std::int64_t>(endpoint().segment().allocate(staged.window.bytes()));
   staged.staged_by = step;
   // The reader may wait for this step before it reads: it must not wait for the reader.
   if (step_at(step).is_lent && staged.window.bytes() < data_of(step).size()) lend(step);
@@ -231,7 +224,7 @@ void LargeMessages::start_receive(std::uint32_t step) {
     return;
   }
   if (!incoming.told) say_ready(step);
-  if (is_begun() && incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
+  if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
 }
 
 // Tells the sender where to put it: in place if it can reach that, else beside.
@@ -251,12 +244,7 @@ void LargeMessages::say_ready(std::uint32_t step) {
   }
   if (!offset) {
     if (in_memory) incoming.window = StagingWindow::of(data.size(), 1, operation_.service_.most_staged());
-    try {
-      offset = segment.allocate(incoming.window.bytes());
-    } catch (const Error&) {
-      operation_.fail(cause_of_current_exception("a collective"), CollectiveOperation::Tell::everybody);
-      return;
-    }
+    offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
   incoming.landing =
@@ -437,7 +425,7 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
   if (std::exchange(incoming.known, true)) {
     // Its own pieces, for which others wait, come between.
-    if (!operation_.has_turn_) operation_.do_piece_of_combine();
+    if (!operation_.has_turn_) operation_.or_fail([this] { operation_.do_piece_of_combine(); });
   } else {
     if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
   }

@@ -35,7 +35,8 @@ class LargeMessages {
     if (engaged_) end_engagement();
   }
 
-  // Steps. REQUIRE: they are large, or (`send_in_place`) pulled.
+  // Steps. REQUIRE: they are large, or (`send_in_place`) pulled, or (`start_receive`) granted. What they throw fails
+  // the operation.
 
   /// Where the peers may be told before their messages are due, they are.
   void announce_early();

@@ -1,5 +1,7 @@
 #include "stretto/collective/make_call.h"
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "stretto/base/error.h"
@@ -32,6 +34,7 @@ class Sizes {
     if (!call_.block_offsets().empty()) {
       require("input", call_.input, call_.block_offsets().back());
       require("output", call_.output, call_.output_offsets().back());
+      require_own_part();
       return;
     }
     const std::size_t elements = call_.input.size() / call_.element_bytes;
@@ -42,6 +45,19 @@ class Sizes {
   }
 
  private:
+  /// It is copied from one to the other.
+  void require_own_part() const {
+    const auto elements = [this](std::span<const std::size_t> offsets) {
+      return (offsets[me_ + 1] - offsets[me_]) / call_.element_bytes;
+    };
+    const std::size_t given = elements(call_.block_offsets());
+    const std::size_t expected = elements(call_.output_offsets());
+    if (given == expected) return;
+    throw Error(ErrorCode::invalid_argument, std::string(name()) + ": rank " + std::to_string(me_) + " gives itself " +
+                                                 std::to_string(given) + " elements where it expects " +
+                                                 std::to_string(expected) +
+                                                 " of itself; pass the same number in both counts");
+  }
   void require(std::string_view buffer, ConstByteSpan is, std::size_t should_be) const {
     if (is.size() == should_be) return;
     require_size(name(), buffer, is.size() / call_.element_bytes, should_be / call_.element_bytes);
@@ -86,6 +102,14 @@ void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::
   }
 }
 
+std::size_t bytes_of_elements(std::string_view operation, std::size_t count, std::size_t element_bytes) {
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  if (count <= most / element_bytes) return count * element_bytes;
+  throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + std::to_string(count) + " elements of " +
+                                               std::to_string(element_bytes) +
+                                               " bytes are more than memory can hold; pass a smaller count");
+}
+
 std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,
                                        std::size_t ranks, std::size_t element_bytes) {
   if (counts.size() != ranks) {
@@ -93,7 +117,11 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
                                                  " entries where the group has " + std::to_string(ranks) + " ranks");
   }
   std::vector<std::size_t> offsets = {0};
-  for (const std::size_t count : counts) offsets.push_back(offsets.back() + count * element_bytes);
+  std::size_t elements = 0;
+  for (const std::size_t count : counts) {
+    elements += std::min(count, ~std::size_t{0} - elements);  // too many stay too many
+    offsets.push_back(bytes_of_elements(operation, elements, element_bytes));
+  }
   return offsets;
 }
 

@@ -19,8 +19,11 @@ void require_size(std::string_view operation, std::string_view buffer, std::size
 /// Throws Error(invalid_argument) unless the buffers of rank `me` have the sizes that the operation demands.
 void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::Rank me);
 
+/// Throws Error(invalid_argument) for more than memory can hold.
+std::size_t bytes_of_elements(std::string_view operation, std::size_t count, std::size_t element_bytes);
+
 /// Where blocks of so many elements begin, in bytes, and where the last one ends.
-/// Throws Error(invalid_argument) if there is not one for each of `ranks`.
+/// Throws Error(invalid_argument) if there is not one for each of `ranks`, or for more than memory can hold.
 std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,
                                        std::size_t ranks, std::size_t element_bytes);
 

@@ -125,7 +125,7 @@ Event all_to_all(Node& node, const Group& group, Input&& input, Output&& output,
 }
 
 /// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i]
-/// from rank i, which gives it as many.
+/// from rank i, which gives it as many; from itself, too.
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event all_to_all(Node& node, const Group& group, Input&& input, std::span<const std::size_t> input_counts,
                  Output&& output, std::span<const std::size_t> output_counts,

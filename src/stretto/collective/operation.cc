@@ -90,8 +90,10 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
       break;
     case Stage::begun:
       operation.has_turn_ = false;
-      operation.large_.do_piece();
-      operation.do_piece_of_combine();
+      operation.or_fail([&operation] {
+        operation.large_.do_piece();
+        operation.do_piece_of_combine();
+      });
       operation.run();
       break;
     case Stage::failed:
@@ -104,14 +106,17 @@ std::uint32_t CollectiveOperation::calls() const noexcept {
   return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
 
+// Before it takes a number, which others would wait for: there may be no memory.
+void CollectiveOperation::plan_by(Preparation& prepared) {
+  if (has_served_) return;
+  preparation_ = &prepared;
+  plan_ = &prepared.plan;
+  if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
+  placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
+}
+
 void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence) {
   stream_ = &stream;
-  if (!has_served_) {
-    preparation_ = &prepared;
-    plan_ = &prepared.plan;
-    if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
-    placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
-  }
   prepared.begin_use();
   header_.identity = stream.identify(sequence, call_, prepared);
   header_.line = where_.line();
@@ -121,6 +126,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 }
 
 void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+  plan_by(prepared);
   go_by(stream, prepared, stream.next_sequence(calls()));
   if (precondition_.exists()) {
     // It keeps its turn until it is told.
@@ -137,6 +143,7 @@ void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const
   copy_bytes(buffers_.bytes_of(all_scratch).data(), {run.scratch(), placed_->scratch_bytes});
   has_turn_ = false;
   taken_over_ = &run;
+  failure_ = run.failure();
   service_.begin(*this);
 }
 
@@ -144,25 +151,36 @@ void CollectiveOperation::begin() {
   const Entry entry(*this);
   stage_ = Stage::begun;
   begun_at_look_ = service_.looks();
-  if (failure_ != nullptr || service_.cancelled() != nullptr) {
-    fail(failure_ != nullptr ? std::exchange(failure_, nullptr) : service_.cancelled(), Tell::everybody);
-    return;
-  }
-  if (service_.any_lost()) {
-    if (const std::optional<NodeId> lost = service_.find_lost_member(group())) {
-      fail(std::make_shared<const Error>(ErrorCode::peer_lost,
-                                         describe() + ": node " + std::to_string(*lost) + " of the group is lost"),
-           Tell::neighbours);
-      return;
-    }
-  }
+  Tell tell = Tell::everybody;
   try {
-    prepare();
-  } catch (const Error&) {
-    fail(cause_of_current_exception("a collective"), Tell::everybody);
-    return;
+    if (call_.shards().empty()) begin_steps();
+    if (failure_ == nullptr && service_.cancelled() != nullptr) failure_ = service_.cancelled();
+    if (failure_ == nullptr && service_.any_lost()) note_loss(tell);
+    if (failure_ == nullptr) prepare();
+  } catch (...) {
+    failure_ = cause_of_current_exception("a collective");
   }
-  run();
+  if (failure_ == nullptr) {
+    run();
+  } else {
+    fail(failure_, tell);
+  }
+}
+
+// Also of a call that is to fail: of what it did inline, peers may still read some (decision 15).
+void CollectiveOperation::begin_steps() {
+  states_.reset(placed_->beginning);
+  states_.begin(placed_->beginning);
+  if (taken_over_ != nullptr) skip_done(*std::exchange(taken_over_, nullptr));
+}
+
+// Of a member, if one is lost.
+void CollectiveOperation::note_loss(Tell& tell) {
+  const std::optional<NodeId> lost = service_.find_lost_member(group());
+  if (!lost) return;
+  failure_ = std::make_shared<const Error>(ErrorCode::peer_lost,
+                                           describe() + ": node " + std::to_string(*lost) + " of the group is lost");
+  tell = Tell::neighbours;
 }
 
 void CollectiveOperation::prepare() {
@@ -171,9 +189,6 @@ void CollectiveOperation::prepare() {
     buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes), placed_->scratch_begin);
   }
   if (call_.shards().empty()) {
-    states_.reset(placed_->beginning);
-    states_.begin(placed_->beginning);
-    if (taken_over_ != nullptr) skip_done(*std::exchange(taken_over_, nullptr));
     large_.announce_early();
   } else {
     add_shards();
@@ -205,17 +220,20 @@ void CollectiveOperation::add_shards() {
 }
 
 void CollectiveOperation::run() {
+  if (stage_ == Stage::begun) or_fail([this] { start_steps(); });
   if (stage_ != Stage::begun) return;
-  for (;;) {
-    const std::uint32_t step = states_.start_next();
-    if (step == Plan::none) break;
-    start_step(step);
-    if (stage_ != Stage::begun) return;
-  }
   if (states_.all_complete() && combines_.empty() && !combining_in_task_ && !large_.has_lent()) {
     finish();
   } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
     service_.greet_later();
+  }
+}
+
+void CollectiveOperation::start_steps() {
+  while (stage_ == Stage::begun) {
+    const std::uint32_t step = states_.start_next();
+    if (step == Plan::none) return;
+    start_step(step);
   }
 }
 

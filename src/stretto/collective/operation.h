@@ -22,6 +22,7 @@
 #include "stretto/collective/scratch.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/cause.h"
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
@@ -72,7 +73,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
 
   /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
   void join(Stream& stream, Preparation& prepared);
-  /// The same, of one that was kept, for a call that was begun inline and goes on from there.
+  /// The same, of one that was kept, for a call that was begun inline and goes on from there, or fails as that did.
   void take_over(Stream& stream, Preparation& prepared, const InlineRun& run);
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
@@ -105,11 +106,24 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void leave() noexcept;
 
   // Its life (operation.cc).
+  /// Calls `part`; what that throws fails the operation.
+  template <class Part>
+  void or_fail(const Part& part) {
+    try {
+      part();
+    } catch (...) {
+      fail(cause_of_current_exception("a collective"), Tell::everybody);
+    }
+  }
+  void plan_by(Preparation& prepared);
   void go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence);
+  void begin_steps();
+  void note_loss(Tell& tell);
   void prepare();
   void skip_done(const InlineRun& run);
   void add_shards();
   void run();
+  void start_steps();
   void start_step(std::uint32_t step);
   void complete_step(std::uint32_t step) { states_.complete(step, plan_->schedule()); }
   void take_turn_later();

@@ -52,9 +52,11 @@ struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
   static void begin(CollectiveOperation& operation, const Combine& what) {
     const Reduction& reduction = operation.call_.reduction;
     Node& node = operation.service_.node();
+    // First: once it has begun, somebody has to wait for it.
+    auto owned = arena::make_owned<OperatorTask>(operation, what.step);
     const Event completion = reduction.spawn(node, reduction.op.get(), what.out.data(), what.left, what.right,
                                              what.out.size() / operation.call_.element_bytes);
-    auto* const task = arena::make<OperatorTask>(operation, what.step);
+    OperatorTask* const task = owned.release();
     if (node.events().subscribe(completion, task, &task->failure) != EventState::untriggered) over(task, task->failure);
   }
 
@@ -163,20 +165,18 @@ void CollectiveOperation::do_piece_of_combine() {
   }
 }
 
+// Throws what begins no task.
 void CollectiveOperation::hand_to_task(std::size_t index) {
   const Combine what = combines_[index];
+  if (call_.reduction.spawn == nullptr) {
+    service_.node().service_processor().post(new CombineTask(*this, what));
+  } else {
+    OperatorTask::begin(*this, what);
+  }
+  // That it is over is said under the baton, so after this.
   combines_.erase(combines_.begin() + static_cast<std::ptrdiff_t>(index));
   combining_in_task_ = true;
   ++under_way_;
-  if (call_.reduction.spawn == nullptr) {
-    service_.node().service_processor().post(new CombineTask(*this, what));
-    return;
-  }
-  try {
-    OperatorTask::begin(*this, what);
-  } catch (const Error&) {
-    task_over(what.step, cause_of_current_exception("a reduction operator"));
-  }
 }
 
 void CollectiveOperation::task_over(std::uint32_t step, const Cause& failure) {

@@ -42,7 +42,8 @@ void CollectiveOperation::send_data(std::uint32_t step) {
 
 void CollectiveOperation::start_receive(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
-  if (what.is_large()) {
+  // Also what is small and was lent before this could start: shards were being added.
+  if (what.is_large() || large_.is_granted(step)) {
     large_.start_receive(step);
     return;
   }

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/collective/collective.h"
@@ -298,28 +301,118 @@ TEST_P(OperatorsTest, ATaskThatThrowsPoisonsEverywhere) {
   });
 }
 
+// A call with what no operator's type gives. Node 0 begins it when the others' first messages are there.
+template <class T>
+Task<std::string> outcome_by(Node& node, const Reduction& reduction, std::vector<T>& data) {
+  const Group all = Group::all(node);
+  CollectiveCall call = detail::make_call(schedule::Operation::allreduce, data, data);
+  call.reduction = reduction;
+  if (node.id() == 0) co_await barrier(node, all, CollectiveOptions().key(1));
+  const Event done = CollectiveService::of(node).start(all, std::move(call), CollectiveOptions());
+  if (node.id() != 0) co_await barrier(node, all, CollectiveOptions().key(1));
+  co_return co_await test::outcome(done);
+}
+
+// As two files may have them, each in a namespace without a name.
+TEST_P(OperatorsTest, OfTwoOfOneNameEachRunsWhereItMay) {
+  run(2, [](Node& node) -> Task<> {
+    const Reduction elementary = make_reduction<std::uint8_t>(WhereItRuns<true>());
+    Reduction other = make_reduction<std::uint8_t>(WhereItRuns<false>());
+    other.digest = elementary.digest;
+    for (int i = 0; i < 6; ++i) {
+      const bool is_elementary = i % 2 == 0;
+      std::vector<std::uint8_t> where{0};
+      EXPECT_EQ(co_await outcome_by(node, is_elementary ? elementary : other, where), "");
+      EXPECT_EQ(where.front(), is_elementary ? 1 : 2);
+    }
+  });
+}
+
+// Calls that are alike, but that for some of them `shortage` finds no memory.
+template <class T, class Op>
+Task<> check_shortage(Node& node, std::size_t count, Op op, const Reduction& shortage) {
+  const Reduction reduction = make_reduction<T>(op);
+  const std::vector<T> expected = reduced<T>(Group::all(node), count, 4, Compose());
+  for (const bool is_short : {false, false, true, false, true}) {
+    std::vector<T> data = values<T>(count, 4, node.id());
+    const std::string said = co_await outcome_by(node, is_short ? shortage : reduction, data);
+    EXPECT_EQ(said, is_short ? "out_of_resources: a collective found no memory" : "");
+    EXPECT_TRUE(is_short || data == expected) << count;
+  }
+}
+
+struct ComposeAtOnce : Compose {
+  static constexpr bool elementary = true;
+  Affine operator()(const Affine& f, const Affine& g) const noexcept { return Compose::operator()(f, g); }
+};
+
+TEST_P(OperatorsTest, AShortageOfMemoryPoisonsEverywhere) {
+  for (const std::size_t count : {1U, 300U}) {
+    run(2, [count](Node& node) -> Task<> {
+      Reduction at_once = make_reduction<Affine>(ComposeAtOnce());
+      at_once.combine = [](const void*, void*, const void*, const void*, std::size_t) { throw std::bad_alloc(); };
+      co_await check_shortage<Affine>(node, count, ComposeAtOnce(), at_once);
+      Reduction by_task = make_reduction<Affine>(ComposeAll());
+      by_task.spawn = [](Node&, const void*, void*, const void*, const void*, std::size_t) -> Event {
+        throw std::bad_alloc();
+      };
+      co_await check_shortage<Affine>(node, count, ComposeAll(), by_task);
+      co_await barrier(node, Group::all(node));
+      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+    });
+  }
+}
+
+// Each node has so many shards; node `late` calls when the others' first messages are there.
+Task<> check_shards(Node& node, std::size_t count, const std::vector<std::size_t>& shards, NodeId late,
+                    const CollectiveOptions& options) {
+  const Group all = Group::all(node);
+  std::vector<std::vector<Affine>> mine;
+  for (std::size_t shard = 0; shard < shards[node.id()]; ++shard) {
+    mine.push_back(values<Affine>(count, shard, node.id()));
+  }
+  std::vector<Affine> output(count);
+  if (node.id() == late) co_await barrier(node, all, CollectiveOptions().key(1));
+  const Event done = allreduce(node, all, mine, output, Compose(), options);
+  if (node.id() != late) co_await barrier(node, all, CollectiveOptions().key(1));
+  co_await done;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Affine expected = serial(all, Compose(), [&](NodeId member) {
+      Affine own = test::affine(0, member, i);
+      for (std::uint64_t shard = 1; shard < shards[member]; ++shard) {
+        own = Compose()(own, test::affine(shard, member, i));
+      }
+      return own;
+    });
+    if (output[i] == expected) continue;
+    ADD_FAILURE() << "node " << node.id() << ", element " << i << " of " << count;
+    co_return;
+  }
+}
+
+// What is small and lent may come before they are added.
+TEST_P(OperatorsTest, ShardsMeetWhatOthersLend) {
+  for (const std::size_t count : {129U, 300U, 512U}) {
+    run(2, [count](Node& node) -> Task<> {
+      const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+      for (NodeId late = 0; late < 2; ++late) {
+        const std::vector<std::size_t> at_both{2, 2};
+        co_await check_shards(node, count, at_both, late, options);
+        std::vector<std::size_t> at_one{1, 1};
+        at_one[late] = 3;
+        co_await check_shards(node, count, at_one, late, options);
+      }
+    });
+  }
+}
+
 TEST_P(OperatorsTest, ShardsAreCombinedInTheirOrder) {
   for (const std::size_t count : {1U, 600U, 9000U}) {
     run(3, [count](Node& node) -> Task<> {
       const Group all = Group::all(node);
-      const std::size_t shards = node.id() + 1;  // nodes may have different numbers of them
-      std::vector<std::vector<Affine>> mine;
-      std::vector<std::span<const Affine>> inputs;
-      for (std::size_t shard = 0; shard < shards; ++shard) mine.push_back(values<Affine>(count, shard, node.id()));
-      for (const auto& shard : mine) inputs.emplace_back(shard);
-      std::vector<Affine> output(count);
-      co_await allreduce(node, all, std::span<const std::span<const Affine>>(inputs), output, Compose());
-      for (std::size_t i = 0; i < count; ++i) {
-        const Affine expected = serial(all, Compose(), [i](NodeId member) {
-          Affine own = test::affine(0, member, i);
-          for (std::uint64_t shard = 1; shard <= member; ++shard) own = Compose()(own, test::affine(shard, member, i));
-          return own;
-        });
-        if (!(output[i] == expected)) {
-          ADD_FAILURE() << "element " << i << " of " << count;
-          break;
-        }
-      }
+      const std::vector<std::size_t> shards{1, 2, 3};  // nodes may have different numbers of them
+      const NodeId nobody = 3;
+      co_await check_shards(node, count, shards, nobody, CollectiveOptions());
       // In place: the output is the first shard.
       std::vector<std::uint64_t> first = values<std::uint64_t>(count, 5, node.id());
       const std::vector<std::uint64_t> second = values<std::uint64_t>(count, 6, node.id());

@@ -18,7 +18,8 @@ namespace stretto {
 class CollectiveService;
 
 /// What a node has worked out for the calls of its groups, so that calls that are alike find it again, under whatever
-/// key (decision 28). A bounded number of them: what was made longest ago goes first. Under the node's baton.
+/// key (decision 28). A bounded number of preparations and their plans: what was made longest ago goes first. What
+/// little is known of each group stays as long as the job lasts. Under the node's baton.
 class PlanCache {
  public:
   static constexpr std::size_t most_of_a_group = 16;

@@ -23,6 +23,7 @@ struct CallKey {
         rank(me),
         is_listed(!call.block_offsets().empty()),
         commutative(call.reduction.commutative),
+        as_task(call.reduction.as_task),
         input_bytes(is_listed ? bytes_of_vector(call, size) : call.input.size()),
         output_bytes(is_listed ? 0 : call.output.size()),
         operator_digest(call.reduction.digest),
@@ -34,6 +35,7 @@ struct CallKey {
   schedule::Rank rank;
   bool is_listed;
   bool commutative;
+  bool as_task;             // the digest does not tell: operators of two files may have one name
   std::size_t input_bytes;  // where blocks are listed: of all of them
   std::size_t output_bytes;
   std::uint64_t operator_digest;
@@ -45,7 +47,8 @@ struct CallKey {
     if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, me, how);
     return !is_listed && over_wires == nullptr && agreement == 0 && input_bytes == call.input.size() &&
            output_bytes == call.output.size() && operator_digest == call.reduction.digest &&
-           commutative == call.reduction.commutative && rank == me && named == how && kind == call;
+           commutative == call.reduction.commutative && as_task == call.reduction.as_task && rank == me &&
+           named == how && kind == call;
   }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;

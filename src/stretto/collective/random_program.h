@@ -64,7 +64,7 @@ struct Instruction {
     return kind == Kind::broadcast ||
            (is_in_place && (kind == Kind::allreduce || kind == Kind::user_allreduce || kind == Kind::scan));
   }
-  std::uint32_t shards_of(NodeId node) const { return kind == Kind::allreduce && shards > 0 ? 1 + node % shards : 0; }
+  std::uint32_t shards_of(NodeId node) const { return kind == Kind::allreduce ? node % (shards + 1) : 0; }
   std::vector<std::size_t> blocks() const {
     std::vector<std::size_t> blocks;
     for (Rank rank = 0; rank < group.size(); ++rank) blocks.push_back(block(rank));
@@ -155,6 +155,15 @@ struct Program {
   std::vector<Instruction> instructions;
 };
 
+/// A few mostly, now and then as many as are lent, or are large.
+inline std::size_t random_count(Random& random, std::size_t most_elements) {
+  switch (random.below(6)) {
+    case 0: return 700 + random.below(most_elements - 700);
+    case 1: return 12 + random.below(700 - 12);
+    default: return random.below(12);
+  }
+}
+
 /// Vectors have up to `most_elements`, most of them a few only.
 inline Program random_program(std::uint64_t seed, std::uint32_t least_nodes, std::uint32_t most_nodes,
                               std::size_t instructions, std::size_t most_elements = 2700) {
@@ -169,7 +178,7 @@ inline Program random_program(std::uint64_t seed, std::uint32_t least_nodes, std
     Instruction instruction{static_cast<Instruction::Kind>(random.below(Instruction::kinds)),
                             group,
                             random.below(3),
-                            random.below(6) == 0 ? 700 + random.below(most_elements - 700) : random.below(12),
+                            random_count(random, most_elements),
                             static_cast<Rank>(random.below(group.size())),
                             Instruction::Start::at_once,
                             0,

@@ -59,7 +59,8 @@ Event allreduce(Node& node, const Group& group, Input&& input, Output&& output, 
                                            options);
 }
 
-/// The same, where this node contributes several inputs (its shards), which are combined in their order first.
+/// The same, where this node contributes several inputs (its shards), which are combined in their order first. The
+/// output may be the first one; it is apart from all others.
 template <OutputBuffer Output, BuffersLike<Output> Shards, ReductionOperator<ElementOf<Output>> Op>
 Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output, const Op& op,
                 const CollectiveOptions& options = CollectiveOptions()) {
