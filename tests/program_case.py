@@ -75,8 +75,9 @@ class NeedsLauncher(InFolder):
         if not self.launcher:
             self.skipTest("the command stretto was not built")
 
-    def run_processes(self, count, *arguments):
-        return call([self.launcher, "run", "-n", count, self.program, *arguments], self.folder)
+    def run_processes(self, count, *arguments, options=()):
+        """`options` are the launcher's."""
+        return call([self.launcher, "run", "-n", count, *options, self.program, *arguments], self.folder)
 
     def assert_one_complains(self, run, because):
         """Status 1, and one process says for all what is wrong."""

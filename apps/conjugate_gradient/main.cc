@@ -1,6 +1,8 @@
 // Solves a sparse symmetric positive definite system on all nodes of the job.
 
+#include <array>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +14,7 @@
 #include "conjugate_gradient/problem.h"
 #include "conjugate_gradient/report.h"
 #include "conjugate_gradient/svg_plot.h"
+#include "stretto/collective/collective.h"
 #include "stretto/core/runtime.h"
 #include "stretto/program/output_file.h"
 
@@ -21,8 +24,13 @@ using namespace conjugate_gradient;
 using stretto::Error;
 using stretto::ErrorCode;
 using stretto::Node;
+using stretto::Runtime;
 using stretto::Task;
+using stretto::program::NamedFile;
 using stretto::program::write_file;
+
+constexpr int exit_bad = 1;
+constexpr int exit_not_converged = 2;
 
 /// What there is to solve, and how: shared by the nodes of this process.
 struct Job {
@@ -44,9 +52,12 @@ Problem load(const Options& options) {
   return Problem(read_matrix(path), path);
 }
 
-/// Refuses before the work what would fail after it.
-void require_writable(const std::string& path) {
-  if (const auto reason = stretto::program::why_not_writable(path)) throw Error(ErrorCode::io, *reason);
+std::optional<std::string> why_not_writable(const Options& options) {
+  const auto* const matrix = std::get_if<std::string>(&options.matrix);
+  const std::array<NamedFile, 2> read{{{"the matrix", matrix == nullptr ? "" : *matrix}, {"--rhs", options.rhs}}};
+  const std::array<NamedFile, 3> written{
+      {{"--solution", options.solution}, {"--history", options.history}, {"--plot", options.plot}}};
+  return stretto::program::why_not_writable(written, read);
 }
 
 void write_history(const std::string& path, const std::vector<double>& history) {
@@ -76,7 +87,7 @@ std::vector<Method> methods_of(const Options& options) {
   return {first, first == Method::classic ? Method::pipelined : Method::classic};
 }
 
-void announce(const stretto::Runtime& runtime, const Job& job) {
+void announce(const Runtime& runtime, const Job& job) {
   const std::size_t nodes = runtime.nodes().front()->size();
   std::printf("%s\n%s\n", title(blank_report(job, nodes, job.options.solver.method)).c_str(),
               runtime.describe().c_str());
@@ -106,8 +117,23 @@ DriverOptions driver_options(const Options& options, Progress& progress) {
   return driver;
 }
 
-/// Main of each node; `converged` is set by the nodes that are told to.
-Task<> solve_on(Node& node, const Job& job, bool* converged) {
+/// Whether to begin: refuses before the work what would fail after it. Node 0 finds out, and says for all what is
+/// wrong; they leave together, so that none takes another's leaving for a death.
+Task<bool> may_begin(Node& node, const Runtime& runtime, const Job& job) {
+  bool writable = true;
+  if (node.id() == 0) {
+    const auto reason = why_not_writable(job.options);
+    writable = !reason.has_value();
+    if (reason) std::fprintf(stderr, "conjugate_gradient: %s\n", reason->c_str());
+    if (writable) announce(runtime, job);
+  }
+  const stretto::Group all = stretto::Group::all(node);
+  co_return co_await broadcast(node, all, writable);
+}
+
+/// Main of each node; `status` is set by the nodes that are told to.
+Task<> solve_on(Node& node, const Runtime& runtime, const Job& job, int* status) {
+  if (!co_await may_begin(node, runtime, job)) co_return;
   Results results;
   bool all_converged = true;
   for (const Method method : methods_of(job.options)) {
@@ -126,7 +152,7 @@ Task<> solve_on(Node& node, const Job& job, bool* converged) {
     results.curves.push_back({std::string(name_of(method)), std::move(result.history)});
     if (results.solution.empty()) results.solution = std::move(result.solution);
   }
-  if (converged != nullptr) *converged = all_converged;
+  if (status != nullptr) *status = all_converged ? 0 : exit_not_converged;
   if (node.id() == 0) finish(job, results);
 }
 
@@ -135,21 +161,17 @@ int solve(const Options& options) {
   const std::size_t rows = problem.rows();
   const Job job{options, std::move(problem),
                 options.rhs.empty() ? std::vector<double>(rows, 1.0) : read_vector(options.rhs, rows)};
-  stretto::Runtime runtime(stretto::RuntimeOptions::from_environment());
+  Runtime runtime(stretto::RuntimeOptions::from_environment());
   const Node* const first = runtime.nodes().front().get();
-  if (first->id() == 0) {
-    for (const std::string& path : {options.solution, options.history, options.plot}) require_writable(path);
-    announce(runtime, job);
-  }
-  bool converged = false;
+  int status = exit_bad;  // unless it comes to a result
   try {
-    runtime.run([&](Node& node) { return solve_on(node, job, &node == first ? &converged : nullptr); });
+    runtime.run([&](Node& node) { return solve_on(node, runtime, job, &node == first ? &status : nullptr); });
   } catch (const Error& error) {
     // All nodes find out together what is wrong with the system: one of them says so.
     if (error.code() != ErrorCode::bad_input || first->id() == 0) throw;
-    return 1;
+    return exit_bad;
   }
-  return converged ? 0 : 2;
+  return status;
 }
 
 }  // namespace

@@ -26,9 +26,10 @@ struct MatrixFile {
 /// `general` and `symmetric` (lower triangle only, as the standard demands). The text is streamed: memory follows
 /// the entries that are really there, never a declared size. Zeros of an array are not stored.
 ///
-/// Throws Error(bad_input), one line that opens with "file:line:", when the file is missing, truncated, too long,
-/// not square, of another kind, or holds an index out of range, a value that is not finite, or an entry above the
-/// diagonal of a symmetric matrix.
+/// Throws Error(bad_input), one line that opens with "file:line:", when the file is too long, not square, of another
+/// kind, or holds an index out of range, a value that is not finite, or an entry above the diagonal of a symmetric
+/// matrix. Of what no single line is to blame for, as when the file is missing, a directory, empty, compressed or
+/// truncated, the line opens with "file:". Throws Error(io) when reading fails.
 /// Source: R. Boisvert, R. Pozo, K. Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
 MatrixFile read_matrix(const std::string& path);
 

@@ -1,7 +1,10 @@
 // Learns, derives and assesses statistics over a CSV file's columns on all nodes of the job.
 
+#include <array>
 #include <atomic>
 #include <cstdio>
+#include <optional>
+#include <string>
 
 #include "statistics/agreement.h"
 #include "statistics/experiment.h"
@@ -17,12 +20,19 @@ using namespace statistics;
 
 constexpr int exit_bad = 1;
 
+std::optional<std::string> why_not_writable(const Options& options) {
+  using stretto::program::NamedFile;
+  const std::array<NamedFile, 1> read{{{"the CSV file", options.source.file}}};
+  const std::array<NamedFile, 1> written{{{"--deviations", options.deviations}}};
+  return stretto::program::why_not_writable(written, read);
+}
+
 // The nodes of a process share `status`.
 stretto::Task<> run_node(stretto::Node& node, const Options& options, std::atomic<int>& status) {
   Share share = read_share(options.source, node.id(), node.size());
   if (node.id() == 0 && !share.complaint) {
     // Refused before the work, as it would fail after it.
-    if (const auto reason = stretto::program::why_not_writable(options.deviations)) share.complaint = {*reason};
+    if (const auto reason = why_not_writable(options)) share.complaint = {*reason};
   }
   const Agreement agreement = co_await agree(node, options.source, share);
   if (agreement.complaint) {

@@ -194,6 +194,19 @@ class Refusals(InFolder):
         for option in ("--solution", "--history", "--plot"):
             self.refused("--poisson", 4, 4, 4, option, "none/x", because="none/x cannot be written")
 
+    def test_results_overwrite_neither_what_is_read_nor_each_other(self):
+        matrix = coordinates(3, beam(3))
+        self.write("a.mtx", matrix)
+        rhs = "%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n"
+        self.write("b.mtx", rhs)
+        for option in ("--solution", "--history", "--plot"):
+            self.refused("a.mtx", option, "./a.mtx", because=f"{option} would overwrite ./a.mtx, which is the matrix")
+            self.refused("a.mtx", "--rhs", "b.mtx", option, "b.mtx", because=f"{option} would .* which is --rhs")
+        self.refused("a.mtx", "--solution", "x", "--history", "x", because="--history would .* which is --solution")
+        self.refused("a.mtx", "--history", "x", "--plot", "x", because="--plot would .* which is --history")
+        self.assertEqual([(self.folder / name).read_text() for name in ("a.mtx", "b.mtx")], [matrix, rhs])
+        self.assertFalse((self.folder / "x").exists())
+
     def test_bad_command_lines(self):
         self.refused(because="name a matrix file")
         self.refused("--poisson", 4, 4, because="")
@@ -284,6 +297,11 @@ class Processes(NeedsLauncher):
         for method in METHODS:
             run = self.run_processes(3, self.write("bad.mtx", text), "--method", method)
             self.assert_one_complains(run, "not positive definite")
+
+    def test_all_end_by_themselves_where_results_cannot_be_written(self):
+        for option in ("--solution", "--history", "--plot"):
+            run = self.run_processes(2, "--poisson", 4, 4, 4, option, "none/x", options=["--keep-going"])
+            self.assert_one_complains(run, "none/x cannot be written")
 
 
 if __name__ == "__main__":

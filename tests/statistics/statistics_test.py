@@ -136,6 +136,12 @@ class Refusals(InFolder):
     def test_a_file_that_cannot_be_written_is_refused_before_the_work(self):
         self.refused_file(SMALL, "none/z.csv cannot be written", "--deviations", "none/z.csv")
 
+    def test_results_do_not_overwrite_what_is_read(self):
+        file = self.write("small.csv", SMALL)
+        because = "--deviations would overwrite ./small.csv, which is the CSV file"
+        self.refused(file, "--deviations", "./small.csv", because=because)
+        self.assertEqual(file.read_text(), SMALL)
+
     def test_bad_command_lines(self):
         self.refused(because="name a CSV file", fabrics=("local:2",))
         self.refused("a.csv", "--bins", 0, because="--bins", fabrics=("local:2",))

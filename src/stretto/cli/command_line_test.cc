@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,15 @@
 #include "stretto/cli/machine_report.h"
 #include "stretto/cli/test_support.h"
 #include "stretto/collective/kernels.h"
+#include "stretto/schedule/cost_table.h"
 
 namespace stretto::cli {
 namespace {
 
 using test::Outcome;
+using test::output_of;
 using test::run;
+using test::Setting;
 
 TEST(CommandLine, ExplainsItself) {
   for (const char* command : {"--help", "--version"}) {
@@ -42,6 +47,31 @@ TEST(CommandLine, RefusesWhatItDoesNotUnderstand) {
     EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
     EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
   }
+}
+
+TEST(CommandLine, RefusesSecondsThatAreNoNumber) {
+  for (const std::string command :
+       {"tune --seconds nan", "explain allreduce --nodes 2 --measure --seconds nan", "run -n 1 --grace nan true"}) {
+    const Outcome outcome = test::run_line(command);
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_NE(outcome.err.find("seconds, not nan"), std::string::npos) << outcome.err;
+  }
+}
+
+// As names of files may be.
+TEST(CommandLine, JsonShowsBytesThatAreNoUtf8) {
+  const std::string folder = testing::TempDir();
+  const std::string costs = folder + "stretto_\xff.json";
+  std::ofstream(costs) << to_json(schedule::built_in_costs());
+  const std::string picture = folder + "stretto_\xfe.svg";
+  const Setting setting("STRETTO_TUNING", costs);
+  const auto json_of = [](const std::string& command) { return nlohmann::json::parse(output_of(command)); };
+  EXPECT_EQ(json_of("info --json").at("costs"), folder + "stretto_\uFFFD.json");
+  EXPECT_EQ(json_of("explain allreduce --nodes 2 --json").at("costs"), folder + "stretto_\uFFFD.json");
+  EXPECT_EQ(json_of("draw recursive_doubling --nodes 2 --json -o " + picture).at("file"),
+            folder + "stretto_\uFFFD.svg");
+  std::remove(costs.c_str());
+  std::remove(picture.c_str());
 }
 
 TEST(Info, ShowsTheMachine) {

@@ -12,6 +12,7 @@
 
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
+#include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
 
 namespace stretto::cli {
@@ -58,7 +59,7 @@ void run_draw(const DrawArguments& arguments) {
       object["file"] = arguments.file;
       object["file_bytes"] = document.size();
     }
-    std::cout << object.dump() << '\n';
+    print_line(object);
   } else if (arguments.file.empty()) {
     std::cout << document;
   } else {

@@ -14,9 +14,11 @@
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/fit.h"
+#include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
 #include "stretto/cli/trial.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
 
 namespace stretto::cli {
 namespace {
@@ -74,7 +76,8 @@ std::uint64_t parse_message_size(const std::string& text) {
   return parse_bytes(is_short ? text + "iB" : text, "--bytes");
 }
 
-Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
+/// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says.
+Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool job_is_reproducible) {
   Request request;
   request.shape.operation = parse_operation(arguments.operation);
   request.shape.size = nodes;
@@ -82,8 +85,8 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes) {
   request.shape.auxiliaries =
       static_cast<schedule::Rank>(parse_count(arguments.auxiliaries, "--auxiliaries", 0, most_nodes - nodes));
   request.shape.size += request.shape.auxiliaries;
-  request.shape.reproducible = arguments.reproducible;
-  request.shape.commutative = !arguments.ordered && !arguments.reproducible;
+  request.shape.reproducible = (arguments.reproducible || job_is_reproducible) && is_reduction(request.shape.operation);
+  request.shape.commutative = !arguments.ordered && !request.shape.reproducible;
   if (request.shape.operation == Operation::general_reduce) {
     request.shape.contributors = request.shape.inner_receivers = nodes;
   }
@@ -159,30 +162,31 @@ void print_json(const Explanation& found) {
     object["error_median"] = error.median;
     object["error_worst"] = error.worst;
   }
-  std::cout << object.dump() << '\n';
+  print_line(object);
 }
 
 void print(const ExplainArguments& arguments, const Explanation& found) {
   (arguments.as_json ? print_json : print_text)(found);
 }
 
-/// Says also on which hosts the nodes are, if several are asked for.
-void place(const ExplainArguments& arguments, schedule::Rank nodes, Request& request) {
+/// Says also on which hosts the nodes are, where a job would go by them (see hosts_of).
+void place(const ExplainArguments& arguments, Request& request) {
+  const schedule::Rank nodes = request.shape.size;  // auxiliaries take cores, too
   const std::string cores = arguments.cores.empty() ? std::to_string(usable_cores()) : arguments.cores;
   request.placement.cores_of_machine = static_cast<std::uint32_t>(parse_count(cores, "--cores", 1, most_nodes));
-  request.placement.link = schedule::parse_link(!arguments.link.empty()   ? arguments.link
-                                                : arguments.hosts.empty() ? "local"
-                                                                          : "wire",
-                                                "--link");
   if (arguments.hosts.empty()) {
+    request.placement.link = schedule::parse_link(arguments.link.empty() ? "local" : arguments.link, "--link");
     request.placement.ranks_of_machine = request.placement.link == Link::wire ? 1 : nodes;
     return;
   }
-  if (request.placement.link != Link::wire) {
+  const schedule::Hosts hosts = parse_hosts(arguments.hosts, nodes);
+  const std::string usual = hosts.count() > 1 ? "wire" : "host";
+  request.placement.link = schedule::parse_link(arguments.link.empty() ? usual : arguments.link, "--link");
+  if (hosts.count() > 1 && request.placement.link != Link::wire) {
     throw Error(ErrorCode::bad_input, "--link " + arguments.link + " connects no hosts; leave out --hosts, or --link");
   }
-  request.shape.hosts = parse_hosts(arguments.hosts, request.shape.size);
-  request.placement.ranks_of_machine = request.shape.hosts.most();
+  if (hosts.are_nested()) request.shape.hosts = hosts;
+  request.placement.ranks_of_machine = hosts.most();
 }
 
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
@@ -191,8 +195,8 @@ void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions
   surroundings.tuning = options.tuning;
   const schedule::CostTable table = costs_of(surroundings);
   Explanation found;
-  found.request = request_of(arguments, nodes);
-  place(arguments, nodes, found.request);
+  found.request = request_of(arguments, nodes, options.reproducible);
+  place(arguments, found.request);
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   print(arguments, found);
@@ -203,7 +207,7 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
   const schedule::CostTable table = costs_of(node.surroundings());
   const Link link = CollectiveService::of(node).link_of(all);
   Explanation found;
-  found.request = request_of(arguments, all.size());
+  found.request = request_of(arguments, all.size(), node.surroundings().reproducible);
   found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
   found.request.placement = placement_of(node.surroundings(), link);
   found.costs = table.origin(link);
@@ -225,7 +229,7 @@ void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
   if (!arguments.link.empty() || !arguments.cores.empty() || !arguments.hosts.empty()) {
     throw Error(ErrorCode::bad_input, "--hosts, --link and --cores are for predictions; what is measured has its own");
   }
-  options.bind = true;  // so that times do not depend on where the system moves a worker
+  bind_workers(options);
   Runtime runtime(options);
   if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != runtime.fabric().size()) {
     throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " +
@@ -256,8 +260,8 @@ void add_explain_command(CLI::App& app) {
                    "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
       ->capture_default_str();
   command->add_option("--link", arguments->link,
-                      "What connects the nodes: local (one process; the default), host (processes that share memory) "
-                      "or wire");
+                      "What connects the nodes: local (one process), host (processes that share memory) or wire; "
+                      "default: local, or with --hosts what they make it");
   command->add_option("--cores", arguments->cores, "Cores that they share; default: this machine's");
   command->add_option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter")->capture_default_str();
   command
@@ -270,7 +274,7 @@ void add_explain_command(CLI::App& app) {
   command->add_flag("--measure", arguments->measure,
                     "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
   command->add_option("--seconds", arguments->seconds, "About how long to measure each")
-      ->check(CLI::Range(1e-4, 3600.0))
+      ->check(program::seconds_within(1e-4, 3600))
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command->footer(

@@ -1,14 +1,18 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "stretto/cli/test_support.h"
+#include "stretto/cli/trial.h"
 #include "stretto/schedule/select.h"
 
 namespace stretto::cli {
@@ -16,6 +20,12 @@ namespace {
 
 using test::expect_error;
 using test::output_of;
+using test::Setting;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 TEST(ExplainCommand, ShowsCandidatesInTheOrderOfTheirPrices) {
   const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 8 --bytes 1MiB --cores 8 --json"));
@@ -68,6 +78,17 @@ TEST(ExplainCommand, ShowsWhatGoesByHosts) {
   expect_error("explain allreduce --nodes 4 --hosts 2 --link local", "--link local connects no hosts");
 }
 
+// Hosts that leave all links alike are none to go by.
+TEST(ExplainCommand, KnowsTheHostsThatAJobWouldKnow) {
+  const std::string operation = "explain allgather --nodes 8 --bytes 8 --cores 2";
+  EXPECT_EQ(output_of(operation + " --hosts 1"), output_of(operation + " --link host"));
+  EXPECT_EQ(output_of(operation + " --hosts 1 --link local"), output_of(operation));
+  EXPECT_EQ(output_of(operation + " --hosts 8"), output_of(operation + " --link wire"));
+  const auto found = nlohmann::json::parse(output_of(operation + " --hosts 1 --json"));
+  EXPECT_EQ(found.at("candidates").at(0).at("algorithm"), "linear_allgather");
+  EXPECT_EQ(found.at("hosts"), 0);
+}
+
 TEST(ExplainCommand, ShowsWhichAreReproducible) {
   const auto found = nlohmann::json::parse(
       output_of("explain allreduce --nodes 5 --bytes 1KiB --reproducible --measure --seconds 0.0005 --json"));
@@ -77,6 +98,24 @@ TEST(ExplainCommand, ShowsWhichAreReproducible) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"direct_allreduce", "linear_allreduce", "padded_doubling"}));
   EXPECT_NE(output_of("explain allreduce --nodes 8 --reproducible").find("in the canonical tree"), std::string::npos);
+}
+
+TEST(ExplainCommand, GoesByTheSettingForReproducibleJobs) {
+  const std::string allreduce = "explain allreduce --nodes 5 --bytes 1KiB";
+  const std::string asked_for = output_of(allreduce + " --reproducible");
+  const std::string broadcast = output_of("explain broadcast --nodes 5");
+  const Setting setting("STRETTO_REPRODUCIBLE", "1");
+  EXPECT_EQ(output_of(allreduce), asked_for);
+  EXPECT_EQ(output_of("explain broadcast --nodes 5"), broadcast) << "which has no operator";
+  const auto found = nlohmann::json::parse(output_of(allreduce + " --measure --seconds 0.0005 --json"));
+  EXPECT_EQ(found.at("reproducible"), true);
+}
+
+TEST(ExplainCommand, AuxiliariesTakeCores) {
+  const std::string crowded = output_of("explain allreduce --nodes 4 --auxiliaries 4 --cores 4");
+  EXPECT_NE(crowded.find("8 ranks take turns on 4 cores"), std::string::npos) << crowded;
+  const std::string roomy = output_of("explain allreduce --nodes 4 --auxiliaries 4 --cores 8");
+  EXPECT_EQ(roomy.find("take turns"), std::string::npos) << roomy;
 }
 
 TEST(ExplainCommand, ShowsWhereAuxiliariesHelp) {
@@ -112,6 +151,17 @@ TEST(ExplainCommand, MeasuresEveryOperation) {
   }
 }
 
+TEST(Trial, WorkersAreBoundUnlessTheSettingSaysOtherwise) {
+  const auto bound = [] {
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    bind_workers(options);
+    return options.bind;
+  };
+  EXPECT_TRUE(bound());
+  const Setting setting("STRETTO_BIND", "0");
+  EXPECT_FALSE(bound());
+}
+
 TEST(ExplainCommand, RefusesBadArguments) {
   expect_error("explain alreduce --nodes 4", "did you mean 'allreduce'?");
   expect_error("explain allreduce --nodes 0", "--nodes is '0'");
@@ -130,20 +180,63 @@ TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
   const std::string text = output_of("tune --seconds 0.0002 --output " + path);
   EXPECT_NE(text.find("link local"), std::string::npos) << text;
   EXPECT_NE(text.find("predictions are off by"), std::string::npos) << text;
-  std::ifstream file(path);
-  const std::string written{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(schedule::parse_cost_table(written, path).of(schedule::Link::wire).latency, 0.123);
+  EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).of(schedule::Link::wire).latency, 0.123);
   std::ofstream(path) << "no table";
   expect_error("tune --seconds 0.0002 --output " + path, "cannot be used");
   std::remove(path.c_str());
   expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write");
 }
 
+TEST(TuneCommand, WritesToAFileThatIsEmpty) {
+  const std::string path = testing::TempDir() + "stretto_tuning_empty.json";
+  std::ofstream(path, std::ios::trunc).close();
+  output_of("tune --seconds 0.0002 --output " + path);
+  EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).origin(schedule::Link::local), path);
+  std::remove(path.c_str());
+}
+
+TEST(TuneCommand, WritesToAPipe) {
+  const std::string path = testing::TempDir() + "stretto_tuning_pipe";
+  std::remove(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  output_of("tune --seconds 0.0002 --output " + path);
+  std::string text(std::size_t{1} << 16U, ' ');  // as much as a pipe holds
+  const ssize_t length = read(reader, text.data(), text.size());
+  close(reader);
+  std::remove(path.c_str());
+  ASSERT_GT(length, 0);
+  text.resize(static_cast<std::size_t>(length));
+  EXPECT_EQ(schedule::parse_cost_table(text, path).origin(schedule::Link::local), path);
+}
+
+// The job dies of its first message.
+TEST(TuneCommand, RefusesBeforeTheWorkWhatCannotBeWritten) {
+  const Setting setting("STRETTO_FABRIC", "sim:2,kill=1#0");
+  expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write /proc/nowhere/tuning.json");
+  expect_error("tune --seconds 0.0002 --output " + testing::TempDir(), "cannot write");
+}
+
+// Of hosts that have several nodes, too: what these exchange is no wire's.
+TEST(TuneCommand, MeasuresTheWireBetweenHosts) {
+  const std::string path = testing::TempDir() + "stretto_tuning_hosts.json";
+  for (const std::string machine : {"sim:4,hosts=2", "sim:7,hosts=3"}) {
+    std::remove(path.c_str());
+    const Setting setting("STRETTO_FABRIC", machine + ",latency=100us,overhead=2us,bandwidth=1GB/s");
+    output_of("tune --seconds 0.0002 --output " + path);
+    const schedule::Costs wire = schedule::parse_cost_table(content_of(path), path).of(schedule::Link::wire);
+    EXPECT_GT(wire.latency + wire.overhead, 20e-6) << machine;
+    EXPECT_LT(wire.latency + wire.overhead, 200e-6) << machine;
+  }
+  const Setting setting("STRETTO_FABRIC", "sim:4,hosts=1");
+  expect_error("tune --seconds 0.0002 --output " + path, "on one simulated host");
+  std::remove(path.c_str());
+}
+
 TEST(TuneCommand, DoesNotMeasureAReproducibleJob) {
   const std::string path = testing::TempDir() + "stretto_tuning_reproducible.json";
-  ASSERT_EQ(setenv("STRETTO_REPRODUCIBLE", "1", 1), 0);
+  const Setting setting("STRETTO_REPRODUCIBLE", "1");
   expect_error("tune --seconds 0.0002 --output " + path, "STRETTO_REPRODUCIBLE is 1");
-  ASSERT_EQ(unsetenv("STRETTO_REPRODUCIBLE"), 0);
   EXPECT_FALSE(std::ifstream(path).good()) << "something was written";
 }
 

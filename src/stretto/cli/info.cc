@@ -16,6 +16,7 @@
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/machine_report.h"
+#include "stretto/cli/print_line.h"
 #include "stretto/collective/kernels.h"
 
 namespace stretto::cli {
@@ -175,7 +176,7 @@ void run_info(const InfoOptions& options) {
   const SettingsReport settings = read_settings();
   if (options.as_json) {
     const Json object = options.only_settings ? Json{{"settings", settings_json(settings)}} : info_json(settings);
-    std::cout << object.dump() << '\n';
+    print_line(object);
   } else if (options.only_settings) {
     print_settings(settings);
   } else {

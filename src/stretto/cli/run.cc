@@ -11,6 +11,7 @@
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
 #include "stretto/fabric/bootstrap/launcher.h"
+#include "stretto/program/command_line.h"
 
 namespace stretto::cli {
 namespace {
@@ -94,7 +95,7 @@ void add_run_command(CLI::App& app) {
       ->add_option("--grace", arguments->grace_seconds,
                    "Seconds from a rank's failure to SIGTERM for the others, and from there to SIGKILL")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(program::seconds_within(0, 1e6));
   command->add_flag("--keep-going", launch.keep_going, "Let the other ranks run on when one fails");
   command->add_flag("--tag", launch.tag, "Put [RANK] before each line of output");
   command->prefix_command();

@@ -10,6 +10,7 @@
 
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
+#include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
 
 namespace stretto::cli {
@@ -67,7 +68,7 @@ void print_json(const Question& question, const Prediction& prediction) {
   object["seconds_mean"] = prediction.mean;
   object["seconds_max"] = prediction.maximum;
   object["used_one_clock"] = prediction.used_one_clock;
-  std::cout << object.dump() << '\n';
+  print_line(object);
 }
 
 void print_network(const char* label, const Network& network) {
@@ -119,7 +120,9 @@ void add_simulate_command(CLI::App& app) {
                    "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
       ->capture_default_str();
   command->add_option("--network", arguments->network, "A name from below, or L,o,g,G[,R]")->capture_default_str();
-  command->add_option("--inside", arguments->inside, "The network inside the hosts that --hosts says")
+  command
+      ->add_option("--inside", arguments->inside,
+                   "The network inside the hosts that --hosts says; reductions there go by the R of --network, too")
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command->footer(

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -55,5 +56,17 @@ inline void expect_error(const std::string& arguments, std::string_view part) {
   EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
 }
+
+/// Sets a variable of the environment while it lives.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) { EXPECT_EQ(setenv(name, value.c_str(), 1), 0); }
+  ~Setting() { EXPECT_EQ(unsetenv(name_), 0); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
 
 }  // namespace stretto::cli::test

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/settings.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/make_call.h"
 
@@ -31,6 +32,10 @@ SegmentArray<double> zeros(Node& node, std::size_t count) {
 }
 
 }  // namespace
+
+void bind_workers(RuntimeOptions& options) {
+  if (!Settings::from_environment().is_set("STRETTO_BIND")) options.bind = true;
+}
 
 Trial::Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes)
     : node_(node), group_(group), candidate_(candidate) {

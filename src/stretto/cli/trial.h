@@ -3,10 +3,15 @@
 #include <cstdint>
 
 #include "stretto/collective/collective.h"
+#include "stretto/core/runtime.h"
 #include "stretto/core/segment_array.h"
 #include "stretto/schedule/select.h"
 
 namespace stretto::cli {
+
+/// For a job that measures: its workers keep to cores, so that times do not depend on where the system moves them,
+/// unless STRETTO_BIND says otherwise.
+void bind_workers(RuntimeOptions& options);
 
 /// One candidate for a collective, with buffers of doubles in the node's segment: a node's part of its measurement.
 /// Lives in that node's main, and outlives what it started.

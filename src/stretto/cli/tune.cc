@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "stretto/base/error.h"
-#include "stretto/base/settings.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/fit.h"
 #include "stretto/cli/trial.h"
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
+#include "stretto/program/output_file.h"
 
 namespace stretto::cli {
 namespace {
@@ -62,20 +63,41 @@ std::filesystem::path default_output() {
   throw Error(ErrorCode::bad_input, "neither XDG_CONFIG_HOME nor HOME is set; say by --output where to write");
 }
 
-/// The costs of the file that is about to be replaced, of which other links are kept, or the built-in ones.
+Error no_output(const std::string& problem) {
+  return Error(ErrorCode::io, problem + "; say by --output where to write");
+}
+
+/// The costs of the file that is about to be renewed, of which other links are kept, or the built-in ones. Refuses
+/// before the work what would fail after it.
 CostTable table_before(const std::filesystem::path& path) {
+  std::error_code unknown;  // what is wrong shows when the file is opened
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), unknown);
+  if (program::why_not_writable(path.string())) throw no_output("cannot write " + path.string());
+  // A pipe or a device holds no costs, nor does a file that somebody has just made.
+  const bool is_file = std::filesystem::is_regular_file(path, unknown);
+  if (!is_file || std::filesystem::file_size(path, unknown) == 0) return schedule::built_in_costs();
   std::ifstream file(path, std::ios::binary);
-  if (!file) return schedule::built_in_costs();
+  if (!file) throw no_output("cannot read " + path.string() + ", whose other links are to be kept");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return schedule::parse_cost_table(text, path.string());
 }
 
 void write(const std::filesystem::path& path, const CostTable& table) {
-  std::error_code ignored;  // what is wrong shows when the file is opened
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << to_json(table) << std::flush;
-  if (!file) throw Error(ErrorCode::io, "cannot write " + path.string() + "; say by --output where to write");
+  try {
+    program::replace_file(path.string(), to_json(table));
+  } catch (const Error&) {
+    throw no_output("cannot write " + path.string());
+  }
+}
+
+/// Those between whom there is one kind of link: where hosts have several nodes, the first one of each.
+Group nodes_to_measure(const Node& node) {
+  const std::vector<std::uint32_t>& host_of = node.surroundings().hosts;
+  if (host_of.empty()) return Group::all(node);
+  const schedule::Hosts hosts(host_of);
+  std::vector<NodeId> firsts;
+  for (std::uint32_t host = 0; host < hosts.count(); ++host) firsts.push_back(hosts.members(host).front());
+  return Group(firsts);
 }
 
 /// All nodes call it; those of the group measure, the others wait.
@@ -118,14 +140,18 @@ void report(const CostTable& table, Link link, const std::vector<Sample>& sample
 
 Task<> tune_on(Node& node, const TuneArguments& arguments) {
   const Group all = Group::all(node);
-  if (all.size() < 2) throw Error(ErrorCode::invalid_argument, "a job of one node has no fabric to be measured");
+  const Group measured = nodes_to_measure(node);
+  if (measured.size() < 2) {
+    throw Error(ErrorCode::invalid_argument,
+                "a job of one node, or on one simulated host, has no fabric to be measured; give it two or more");
+  }
   const std::filesystem::path path =
       arguments.output.empty() ? default_output() : std::filesystem::path(arguments.output);
   CostTable table = node.id() == 0 ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
-  const Group pair({0, 1});
+  const Group pair({measured.node(0), measured.node(1)});
   std::vector<Sample> samples;
   co_await measure_group(node, all, pair, arguments.seconds, samples);
-  if (all.size() > 2) co_await measure_group(node, all, all, arguments.seconds, samples);
+  if (measured.size() > 2) co_await measure_group(node, all, measured, arguments.seconds, samples);
   if (node.id() != 0) co_return;
   const Link link = CollectiveService::of(node).link_of(all);
   const schedule::Placement placement = placement_of(node.surroundings(), link);
@@ -143,8 +169,7 @@ void run_tune(const TuneArguments& arguments) {
                 "reproducible; unset it to tune, and set it for the job that uses the costs");
   }
   if (options.fabric == "local:1") options.fabric = "local:8";
-  // So that times do not depend on where the system moves a worker.
-  if (!Settings::from_environment().is_set("STRETTO_BIND")) options.bind = true;
+  bind_workers(options);
   Runtime runtime(options);
   runtime.run([&arguments](Node& node) { return tune_on(node, arguments); });
 }
@@ -159,13 +184,14 @@ void add_tune_command(CLI::App& app) {
                       "File to write, or to renew where it has other links; default: tuning.json in "
                       "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
   command->add_option("--seconds", arguments->seconds, "About how long to measure each of some 60 cases")
-      ->check(CLI::Range(1e-4, 60.0))
+      ->check(program::seconds_within(1e-4, 60))
       ->capture_default_str();
   command->footer(
       "Measures the fabric it runs on, in a few seconds, while nothing else should run:\n"
       "  stretto tune                          nodes of one process\n"
       "  stretto run -n 2 stretto tune         processes that share memory\n"
       "  stretto run -n 2 --hosts a,b --bind ADDRESS stretto tune\n"
+      "Where hosts have several nodes, the first one of each measures the wire.\n"
       "Workers are bound to cores unless STRETTO_BIND says otherwise, as it must where hosts share cores.\n"
       "With more nodes than cores it also finds what a node's turn costs. Jobs use the file that STRETTO_TUNING\n"
       "names; all nodes of a job must have the same.");

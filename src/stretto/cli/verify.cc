@@ -16,6 +16,7 @@
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
+#include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
 
 namespace stretto::cli {
@@ -147,7 +148,7 @@ void print_json(const std::vector<Outcome>& outcomes, bool all_right) {
     }
     list.push_back(std::move(entry));
   }
-  std::cout << nlohmann::ordered_json{{"right", all_right}, {"algorithms", list}}.dump() << '\n';
+  print_line({{"right", all_right}, {"algorithms", list}});
 }
 
 void print_text(const std::vector<Outcome>& outcomes) {

@@ -3,6 +3,21 @@
 #include <CLI/CLI.hpp>
 
 namespace stretto::program {
+namespace {
+
+/// Asks what is good, and not what is bad, of which NaN is nothing.
+template <class IsGood>
+CLI::Validator seconds_that(const IsGood& is_good, const std::string& range) {
+  return CLI::Validator(
+      [is_good, range](std::string& text) {
+        double seconds = 0;
+        const bool good = CLI::detail::lexical_cast(text, seconds) && is_good(seconds);
+        return good ? std::string() : "must be " + range + " seconds, not " + text;
+      },
+      "SECONDS");
+}
+
+}  // namespace
 
 void refuse(std::string_view message) {
   throw Error(ErrorCode::invalid_argument, std::string(message) + " (--help explains the options)");
@@ -31,13 +46,12 @@ CLI::Validator whole_doubles() {
 }
 
 CLI::Validator measured_seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        double seconds = 0;
-        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
-        return good ? std::string() : "must be more than 0 and at most 3600 seconds, not " + text;
-      },
-      "SECONDS");
+  return seconds_that([](double seconds) { return seconds > 0 && seconds <= 3600; }, "more than 0 and at most 3600");
+}
+
+CLI::Validator seconds_within(double least, double most) {
+  const std::string range = "from " + CLI::detail::to_string(least) + " to " + CLI::detail::to_string(most);
+  return seconds_that([=](double seconds) { return seconds >= least && seconds <= most; }, range);
 }
 
 }  // namespace stretto::program

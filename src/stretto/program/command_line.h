@@ -48,6 +48,9 @@ CLI::Validator whole_doubles();
 /// none of it.
 CLI::Validator measured_seconds();
 
+/// Of an option: seconds from `least` to `most`. Unlike CLI::Range it refuses what is no number, "nan".
+CLI::Validator seconds_within(double least, double most);
+
 /// An exit status: what `body` returns, or, when it throws, 1 after a line on standard error that begins with the
 /// program's name.
 template <class Body>

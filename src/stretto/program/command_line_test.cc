@@ -86,5 +86,13 @@ TEST(CommandLine, MeasuredSeconds) {
   for (std::string bad : {"0", "-1", "3601", "nan", "inf", "1s", ""}) EXPECT_NE(validator(bad), "") << bad;
 }
 
+TEST(CommandLine, SecondsWithin) {
+  const CLI::Validator validator = seconds_within(0.5, 60);
+  for (std::string good : {"0.5", "1", "60"}) EXPECT_EQ(validator(good), "") << good;
+  for (std::string bad : {"0.4", "-1", "61", "nan", "-nan", "inf", "1s", ""}) EXPECT_NE(validator(bad), "") << bad;
+  std::string none = "nan";
+  EXPECT_EQ(validator(none), "must be from 0.5 to 60 seconds, not nan");
+}
+
 }  // namespace
 }  // namespace stretto::program
