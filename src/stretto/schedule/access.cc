@@ -33,10 +33,10 @@ std::string fault_of(const Shape& shape, Rank me, std::uint32_t scratch_blocks, 
   if (step.is_message()) {
     if (std::string fault = fault_of_peer(shape, me, step.peer); !fault.empty()) return fault;
   }
-  if (step.count == 0) {
-    if (step.is_message() && shape.operation == Operation::barrier) return {};
-    return "moves no blocks";
-  }
+  const bool is_signal = step.is_message() && shape.operation == Operation::barrier;
+  if (step.count == 0) return is_signal ? "" : "moves no blocks";
+  // It would wait for those blocks only, and for none of the signals that have come.
+  if (is_signal) return "moves blocks, but a barrier's message has none";
   if (writes && step.destination_buffer == Buffer::input) return "writes the caller's input";
   if (reads) {
     if (std::string fault = fault_of_blocks(shape, me, scratch_blocks, step.source()); !fault.empty()) return fault;
@@ -71,11 +71,25 @@ std::size_t AccessTracker::place_of(Buffer buffer, std::uint32_t block) const no
   return 0;
 }
 
+AccessTracker::Place* AccessTracker::twin_of(Buffer buffer, std::uint32_t block) noexcept {
+  if (!may_be_in_place_ || buffer == Buffer::scratch) return nullptr;
+  const bool is_input = buffer == Buffer::input;
+  const std::int64_t offset = in_place_offset(shape_, me_);
+  const std::int64_t twin = is_input ? block + offset : block - offset;
+  if (twin < 0 || twin >= (is_input ? outputs_ : inputs_)) return nullptr;
+  return &places_[place_of(is_input ? Buffer::output : Buffer::input, static_cast<std::uint32_t>(twin))];
+}
+
 void AccessTracker::read(std::uint32_t index, const BlockRef& ref, std::vector<std::uint32_t>& earlier) {
   for (std::uint32_t i = 0; i < ref.count; ++i) {
     Place& place = places_[place_of(ref.buffer, ref.first + i)];
     if (place.writer != none) earlier.push_back(place.writer);
     place.readers.push_back(index);
+    // In place, who wrote to this block of input as a block of output comes first. No right schedule has such a step:
+    // where input and output are apart it reads something else.
+    if (ref.buffer != Buffer::input) continue;
+    const Place* const twin = twin_of(ref.buffer, ref.first + i);
+    if (twin != nullptr && twin->changer != none) earlier.push_back(twin->changer);
   }
 }
 
@@ -88,17 +102,15 @@ void AccessTracker::write(std::uint32_t index, const BlockRef& ref, bool is_iden
     place.readers.clear();
   };
   for (std::uint32_t i = 0; i < ref.count; ++i) {
-    const std::uint32_t block = ref.first + i;
-    Place& place = places_[place_of(ref.buffer, block)];
+    Place& place = places_[place_of(ref.buffer, ref.first + i)];
     if (place.writer != none) earlier.push_back(place.writer);
     displace(place);
     place.writer = index;
     // In place, this block of output is also a block of input, whose readers come first; a copy of that very block
     // leaves it as it was.
-    const std::int64_t input = block - in_place_offset(shape_, me_);
-    if (ref.buffer == Buffer::output && !is_identity && may_be_in_place_ && input >= 0 && input < inputs_) {
-      displace(places_[static_cast<std::size_t>(input)]);
-    }
+    if (ref.buffer != Buffer::output || is_identity) continue;
+    place.changer = index;
+    if (Place* const twin = twin_of(ref.buffer, ref.first + i)) displace(*twin);
   }
 }
 

@@ -9,11 +9,12 @@
 namespace stretto::schedule {
 
 /// What is wrong with `step` by itself: a peer that is not another rank of the group, a block that `me` does not have,
-/// a run of scratch slots beyond one vector, a write to input, a step without blocks where blocks are needed. Empty if
-/// nothing is.
+/// a run of scratch slots beyond one vector, a write to input, a step without blocks where blocks are needed, a
+/// barrier's message with some. Empty if nothing is.
 std::string fault_of(const Shape& shape, Rank me, std::uint32_t scratch_blocks, const Step& step);
 
-/// Follows one rank's accesses in program order, and says which earlier steps each step must wait for.
+/// Follows one rank's accesses in program order, and says which earlier steps each step must wait for, whether input
+/// and output are apart or in place.
 ///
 /// The one text of the dependency rule: assemble() writes dependencies by it, verify() holds schedules against it.
 class AccessTracker {
@@ -30,10 +31,13 @@ class AccessTracker {
 
   struct Place {
     std::uint32_t writer = none;         ///< the step that wrote last
+    std::uint32_t changer = none;        ///< of output: the last one that changed it where it is input, too
     std::vector<std::uint32_t> readers;  ///< the steps that read since
   };
 
   std::size_t place_of(Buffer buffer, std::uint32_t block) const noexcept;
+  /// The place that is the same memory as this one where input and output are in place; null if there is none.
+  Place* twin_of(Buffer buffer, std::uint32_t block) noexcept;
   void read(std::uint32_t index, const BlockRef& ref, std::vector<std::uint32_t>& earlier);
   void write(std::uint32_t index, const BlockRef& ref, bool is_identity, std::vector<std::uint32_t>& earlier);
   void signal(std::uint32_t index, StepKind kind, std::vector<std::uint32_t>& earlier);

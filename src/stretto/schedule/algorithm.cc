@@ -223,7 +223,7 @@ std::string defect_of_blocks(std::uint32_t blocks, const Blocking& blocking) {
 
 }  // namespace
 
-void Sink::send(Rank peer, BlockRef source) {
+void Sink::send(Rank peer, const BlockRef& source) {
   emit({.kind = StepKind::send,
         .source_buffer = source.buffer,
         .peer = peer,
@@ -231,7 +231,7 @@ void Sink::send(Rank peer, BlockRef source) {
         .count = source.count});
 }
 
-void Sink::receive(Rank peer, BlockRef destination) {
+void Sink::receive(Rank peer, const BlockRef& destination) {
   emit({.kind = StepKind::receive,
         .destination_buffer = destination.buffer,
         .peer = peer,
@@ -239,7 +239,7 @@ void Sink::receive(Rank peer, BlockRef destination) {
         .count = destination.count});
 }
 
-void Sink::reduce(BlockRef source, BlockRef destination, Order order) {
+void Sink::reduce(const BlockRef& source, const BlockRef& destination, Order order) {
   emit({.kind = StepKind::reduce,
         .order = order,
         .source_buffer = source.buffer,
@@ -249,7 +249,7 @@ void Sink::reduce(BlockRef source, BlockRef destination, Order order) {
         .count = source.count});
 }
 
-void Sink::copy(BlockRef source, BlockRef destination) {
+void Sink::copy(const BlockRef& source, const BlockRef& destination) {
   emit({.kind = StepKind::copy,
         .source_buffer = source.buffer,
         .destination_buffer = destination.buffer,

@@ -15,11 +15,13 @@ class Sink {
  public:
   virtual ~Sink() = default;
 
-  void send(Rank peer, BlockRef source);
-  void receive(Rank peer, BlockRef destination);
+  void send(Rank peer, const BlockRef& source);
+  void receive(Rank peer, const BlockRef& destination);
   /// destination = destination (+) source, or source (+) destination.
-  void reduce(BlockRef source, BlockRef destination, Order order);
-  void copy(BlockRef source, BlockRef destination);
+  void reduce(const BlockRef& source, const BlockRef& destination, Order order);
+  void copy(const BlockRef& source, const BlockRef& destination);
+  /// A step that came to another sink, for those who change some. It has neither tag nor dependencies.
+  void pass_on(const Step& step) { emit(step); }
 
  protected:
   Sink() = default;

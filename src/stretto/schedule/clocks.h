@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "stretto/schedule/hosts.h"
@@ -23,12 +23,27 @@ class HostWires {
   bool lie_between(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) != hosts_.of(b); }
   bool are_inside(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) == hosts_.of(b); }
   /// Of a rank's host; `now` counts for nothing. REQUIRES: the hosts are known.
-  Clock& of(Rank rank) { return wires_[hosts_.of(rank)]; }
-  void all_free_at(double time) { std::fill(wires_.begin(), wires_.end(), Clock{time, time, time}); }
+  Clock& of(Rank rank) {
+    Wire& wire = wires_[hosts_.of(rank)];
+    if (wire.freed != freed_) wire = {{free_at_, free_at_, free_at_}, freed_};
+    return wire.clock;
+  }
+  /// Takes no time, however many there are: few may be asked for.
+  void all_free_at(double time) {
+    free_at_ = time;
+    ++freed_;
+  }
 
  private:
+  struct Wire {
+    Clock clock;
+    std::uint64_t freed = 0;  ///< how often all had been freed when this one was asked for last
+  };
+
   const Hosts& hosts_;
-  std::vector<Clock> wires_;
+  std::vector<Wire> wires_;
+  double free_at_ = 0;
+  std::uint64_t freed_ = 0;
 };
 
 }  // namespace stretto::schedule

@@ -1,18 +1,25 @@
 #include "stretto/schedule/compose.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
 namespace {
 
-void pass_on(const Step& step, Sink& sink) {
-  switch (step.kind) {
-    case StepKind::send: return sink.send(step.peer, step.source());
-    case StepKind::receive: return sink.receive(step.peer, step.destination());
-    case StepKind::reduce: return sink.reduce(step.source(), step.destination(), step.order);
-    case StepKind::copy: return sink.copy(step.source(), step.destination());
+/// Places of a buffer that follow one another.
+struct Run {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+using Runs = std::vector<Run>;
+
+void append(const Run& run, Runs& runs) {
+  if (!runs.empty() && runs.back().first + runs.back().count == run.first) {
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
   }
 }
 
@@ -32,32 +39,34 @@ class Renaming final : public Sink {
       if (step.kind != StepKind::send) name_destination(renamed, run_of(step.destination()));
       return add(renamed);
     }
-    std::vector<std::uint32_t> sources;
-    std::vector<std::uint32_t> destinations;
-    if (step.kind != StepKind::receive) sources = places_of(step.source());
-    if (step.kind != StepKind::send) destinations = places_of(step.destination());
-    add_runs(renamed, sources, destinations);
+    sources_.clear();
+    destinations_.clear();
+    if (step.kind != StepKind::receive) find_runs(step.source(), sources_);
+    if (step.kind != StepKind::send) find_runs(step.destination(), destinations_);
+    add_runs(renamed);
   }
 
   /// One step for each run of places that follow one another at either end.
-  void add_runs(Step& step, const std::vector<std::uint32_t>& sources, const std::vector<std::uint32_t>& destinations) {
-    const auto goes_on = [](const std::vector<std::uint32_t>& places, std::size_t at) {
-      return places.empty() || places[at] == places[at - 1] + 1;
-    };
-    const std::size_t count = std::max(sources.size(), destinations.size());
-    for (std::size_t first = 0; first < count;) {
-      std::size_t end = first + 1;
-      while (end < count && goes_on(sources, end) && goes_on(destinations, end)) ++end;
-      const auto length = static_cast<std::uint32_t>(end - first);
-      if (!sources.empty()) {
-        name_source(step, {name_of(step.source_buffer).buffer, sources[first], length});
-      }
-      if (!destinations.empty()) {
-        name_destination(step, {name_of(step.destination_buffer).buffer, destinations[first], length});
-      }
+  void add_runs(Step step) {
+    const Buffer from = name_of(step.source_buffer).buffer;
+    const Buffer to = name_of(step.destination_buffer).buffer;
+    const auto left = [](const Runs& runs, std::size_t at) { return runs.empty() ? ~0U : runs[at].count; };
+    for (std::size_t source = 0, destination = 0; source < sources_.size() || destination < destinations_.size();) {
+      const std::uint32_t count = std::min(left(sources_, source), left(destinations_, destination));
+      if (!sources_.empty()) name_source(step, {from, take(sources_, source, count), count});
+      if (!destinations_.empty()) name_destination(step, {to, take(destinations_, destination, count), count});
       add(step);
-      first = end;
     }
+  }
+
+  /// Takes so many places off a run, goes on to the next one where there are no more, and returns the first of them.
+  static std::uint32_t take(Runs& runs, std::size_t& at, std::uint32_t count) {
+    Run& run = runs[at];
+    const std::uint32_t first = run.first;
+    run.first += count;
+    run.count -= count;
+    if (run.count == 0) ++at;
+    return first;
   }
 
   void add(const Step& step) {
@@ -67,7 +76,7 @@ class Renaming final : public Sink {
     if (has_received_) {
       kept_back_.push_back(step);
     } else {
-      pass_on(step, sink_);
+      sink_.pass_on(step);
     }
   }
 
@@ -95,32 +104,45 @@ class Renaming final : public Sink {
     return {name_of(ref.buffer).buffer, first, ref.count * names.each};
   }
 
-  std::vector<std::uint32_t> places_of(const BlockRef& ref) const {
+  /// Run by run, never block by block where that can be avoided: a host's blocks are many.
+  void find_runs(const BlockRef& ref, Runs& runs) const {
     const Buffer buffer = name_of(ref.buffer).buffer;
     // A buffer of one block has that which is due there.
     const bool has_one = (buffer == Buffer::input && input_blocks(whole_, me_) == 1) ||
                          (buffer == Buffer::output && output_blocks(whole_, me_) == 1);
-    std::vector<std::uint32_t> places;
     for (std::uint32_t place = ref.first; place < ref.first + ref.count; ++place) {
       const std::uint32_t begin = vector_of(ref.buffer, place) * vector_blocks(whole_);
-      const std::uint32_t block = block_at(part_.shape, part_.me, ref.buffer, place);
-      for (const Rank rank : ranks_of(block)) places.push_back(has_one ? 0 : begin + rank);
+      if (has_one) {
+        append({0, 1}, runs);
+      } else {
+        add_blocks(block_at(part_.shape, part_.me, ref.buffer, place), begin, runs);
+      }
     }
-    return places;
   }
 
-  /// Whose blocks are the part's block, in order.
-  std::vector<Rank> ranks_of(std::uint32_t block) const {
+  /// The blocks that are the part's block, in order, in the vector that begins there.
+  void add_blocks(std::uint32_t block, std::uint32_t begin, Runs& runs) const {
     const BlockNames& names = part_.blocks;
-    if (names.kind == BlockNames::Kind::of_ranks) return {part_.ranks[block]};
-    std::vector<Rank> ranks;
-    const std::uint32_t first = names.first + block * names.each;
-    for (std::uint32_t host = first; host < first + names.each; ++host) {
-      const std::span<const Rank> members = whole_.hosts.members(host);
-      for (std::size_t at = names.share; at < members.size(); at += names.shares) ranks.push_back(members[at]);
+    const Hosts& hosts = whole_.hosts;
+    if (names.kind == BlockNames::Kind::of_ranks) return append({begin + part_.ranks[block], 1}, runs);
+    if (names.kind == BlockNames::Kind::of_hosts) return add_members(hosts.members(block), begin, runs);
+    if (names.shares == 1) return append({begin, whole_.size}, runs);
+    for (std::uint32_t host = 0; host < hosts.count(); ++host) add_members(hosts.members(host), begin, runs);
+    if (!hosts.are_in_order()) sort(runs);
+  }
+
+  void add_members(std::span<const Rank> members, std::uint32_t begin, Runs& runs) const {
+    const BlockNames& names = part_.blocks;
+    if (names.shares == 1 && members.back() - members.front() + 1 == members.size()) {
+      return append({begin + members.front(), static_cast<std::uint32_t>(members.size())}, runs);
     }
-    std::sort(ranks.begin(), ranks.end());
-    return ranks;
+    for (std::size_t at = names.share; at < members.size(); at += names.shares) append({begin + members[at], 1}, runs);
+  }
+
+  static void sort(Runs& runs) {
+    std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+    const Runs sorted = std::exchange(runs, {});
+    for (const Run& run : sorted) append(run, runs);
   }
 
   static void name_source(Step& step, const BlockRef& ref) {
@@ -139,6 +161,8 @@ class Renaming final : public Sink {
   const Part& part_;
   Sink& sink_;
   std::vector<Step>& kept_back_;
+  Runs sources_;       ///< of the step that is handed on
+  Runs destinations_;  ///< the same at its other end, of a reduce or copy
   bool has_received_ = false;
 };
 
@@ -175,7 +199,7 @@ void Composition::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& 
     Renaming renaming(shape, me, part, sink, kept_back);
     part.algorithm->steps(part.shape, part.me, round, renaming);
   }
-  for (const Step& step : kept_back) pass_on(step, sink);
+  for (const Step& step : kept_back) sink.pass_on(step);
 }
 
 std::uint32_t Composition::scratch_blocks(const Shape& shape, Rank me) const {

@@ -40,10 +40,14 @@ class Subgroup {
 /// What the blocks of a part are in the whole.
 struct BlockNames {
   enum class Kind : std::uint8_t {
-    slices,    ///< block b: `each` blocks from first + b * each on; of 0 each, messages say that their sender is there
-    of_ranks,  ///< block b: that of the part's rank b
-    of_hosts,  ///< block b: those of members of `each` hosts from first + b * each on: of the members at places
-               ///< share, share + shares, share + 2 shares, ...
+    /// Block b: `each` blocks from first + b * each on; of 0 each, messages say that their sender is there.
+    slices,
+    /// Block b: that of the part's rank b.
+    of_ranks,
+    /// Block b: those of the members of host b at places share, share + shares, share + 2 shares, ...
+    of_hosts,
+    /// The only block: those of the members of all hosts at such places, in the order of ranks.
+    of_all_hosts,
   };
   Kind kind = Kind::slices;
   std::uint32_t first = 0;

@@ -10,7 +10,7 @@
 namespace stretto::schedule {
 namespace {
 
-/// Steps, of all ranks, that are walked for an exact price.
+/// Steps, of all ranks, that are walked for an exact price; and that are looked at to tell ranks of hosts apart.
 constexpr std::uint64_t most_steps = 30'000;
 
 /// How data get to who combines them in the first round.
@@ -23,18 +23,19 @@ enum class Way : std::uint8_t {
 /// Which ranks read in the first round what they are given where it lies at its sender.
 class Readers {
  public:
-  /// More than `most_exchanged` bytes are lent. `all`: asked about each rank; otherwise about few, of which those that
-  /// are not special are taken to be alike, unless they have hosts to speak for.
+  /// More than `most_exchanged` bytes are lent. `all`: each rank is looked at. Otherwise one of each class stands for
+  /// it; but where there are hosts, whose ranks differ more, each is looked at as long as that takes few steps in all.
   Readers(const Algorithm& algorithm, const Shape& shape, std::uint64_t most_exchanged, bool all)
       : algorithm_(algorithm),
         shape_(shape),
         most_exchanged_(most_exchanged),
-        known_(all || shape.hosts.are_known() ? shape.size : classes, unknown) {}
+        most_looked_at_(all ? ~std::uint64_t{0} : most_steps),
+        known_(classes + (all || shape.hosts.are_known() ? shape.size : 0), unknown) {}
 
   /// How that rank comes by so many bytes.
   Way way_to(Rank rank, std::uint64_t bytes) {
     if (bytes <= most_exchanged_) return Way::sent;
-    std::uint8_t& known = known_[known_.size() == shape_.size ? rank : class_of(rank)];
+    std::uint8_t& known = known_[place_of(rank)];
     if (known == unknown) known = look(rank);
     if (known == lends) return Way::lent;
     return known == reads && bytes > most_inline_bytes ? Way::granted : Way::sent;
@@ -44,14 +45,20 @@ class Readers {
   enum : std::uint8_t { unknown, neither, reads, lends };
   static constexpr Rank classes = 4;
 
-  Rank class_of(Rank rank) const {
+  /// Its own place, or that of its class. The last rank of a scan has nobody to give to, and so differs from others.
+  std::size_t place_of(Rank rank) const {
+    if (known_.size() > classes) {
+      const std::size_t own = classes + std::size_t{rank};
+      if (known_[own] != unknown || looked_at_ <= most_looked_at_ || rank + 1 == shape_.size) return own;
+    }
     if (rank == shape_.root) return 0;
     if (rank == 0) return 1;
     return rank < contributing_ranks(shape_) ? 2 : 3;
   }
 
-  std::uint8_t look(Rank rank) const {
+  std::uint8_t look(Rank rank) {
     const Round round(algorithm_, shape_, rank, 0);
+    looked_at_ += round.steps().size();
     for (std::size_t at = 0; at < round.steps().size(); ++at) {
       if (round[at].kind != StepKind::receive) continue;
       if (round.reader_of(at) == Round::none) return neither;
@@ -63,7 +70,9 @@ class Readers {
   const Algorithm& algorithm_;
   const Shape& shape_;
   const std::uint64_t most_exchanged_;
-  std::vector<std::uint8_t> known_;
+  const std::uint64_t most_looked_at_;  ///< steps
+  std::uint64_t looked_at_ = 0;         ///< steps
+  std::vector<std::uint8_t> known_;     ///< by class, and then by rank where ranks may be looked at
 };
 
 /// Of the group's ranks on the fullest machine.
@@ -121,16 +130,17 @@ class ExecutorTiming {
   }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
-    const Costs& costs = costs_with(step.peer);
+    const Path path = path_to(step.peer);
+    const Costs& costs = path.costs;
     const bool is_large = bytes > most_inline_bytes;
-    const Way way = way_to(step.peer, step.peer, bytes);
+    const Way way = way_to(step.peer, path, bytes);
     if (way == Way::lent) {
       work(clock, costs.overhead);
       const double arrival = clock.now + costs.latency;
       work(clock, costs.overhead);  // for word that it was read, some time later
       return arrival;
     }
-    if (way == Way::granted || is_copied_by_receiver(step.peer, bytes)) {
+    if (way == Way::granted || is_copied_by_receiver(path, bytes)) {
       work(clock, costs.announcement + costs.overhead);
       return clock.now + costs.latency;
     }
@@ -138,13 +148,13 @@ class ExecutorTiming {
       clock.now = std::max(clock.now, ready_at(step.peer) + costs.announcement + costs.latency);
       work(clock, costs.announcement);
     }
-    if (shares_memory_with(step.peer)) {
+    if (path.shares_memory) {
       const double byte_time = is_large ? copying_time(step, costs) : costs.inline_time;
       work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
       return clock.now + costs.latency;
     }
     const double streaming = static_cast<double>(bytes) * costs.byte_time;
-    Clock& wire = wire_with(clock, step.peer);
+    Clock& wire = wire_on(path, clock);
     const double start = std::max(clock.now, wire.next_send);
     clock.now = start;
     work(clock, costs.overhead);
@@ -153,12 +163,13 @@ class ExecutorTiming {
   }
 
   void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
-    const Costs& costs = costs_with(step.peer);
-    const Way way = way_to(me_, step.peer, bytes);
+    const Path path = path_to(step.peer);
+    const Costs& costs = path.costs;
+    const Way way = way_to(me_, path, bytes);
     const bool is_large = bytes > most_inline_bytes || way != Way::sent;
     if (is_large && way != Way::lent) work(clock, costs.announcement);
-    const bool takes_a_wire = !shares_memory_with(step.peer);
-    Clock& wire = wire_with(clock, step.peer);
+    const bool takes_a_wire = !path.shares_memory;
+    Clock& wire = wire_on(path, clock);
     clock.now = std::max({clock.now, arrival, takes_a_wire ? wire.next_receive : 0});
     if (!has_waited_) {
       turns_ += weight_;
@@ -167,7 +178,7 @@ class ExecutorTiming {
     has_waited_ = has_waited_ || weight_ > 0;
     if (takes_a_wire) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
     if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
-    const double copied = is_copied_by_receiver(step.peer, bytes) ? costs.byte_time : 0;
+    const double copied = is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
     work(clock, costs.overhead + static_cast<double>(bytes) * (is_large ? copied : costs.inline_time));
   }
 
@@ -189,13 +200,19 @@ class ExecutorTiming {
     busy_ += weight_ * seconds;
   }
 
-  const Costs& costs_with(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : costs_; }
-  bool shares_memory_with(Rank peer) const {
-    return wires_.are_inside(me_, peer) ? shares_memory_inside_ : shares_memory_;
+  /// What a message goes by.
+  struct Path {
+    const Costs& costs;
+    bool shares_memory;
+    bool leaves_the_host;
+  };
+  Path path_to(Rank peer) const {
+    if (wires_.are_inside(me_, peer)) return {inside_, shares_memory_inside_, false};
+    return {costs_, shares_memory_, shape_.hosts.are_known()};
   }
   /// Who is not followed, but only met, has a clock for this one message.
-  Clock& wire_with(Clock& clock, Rank peer) {
-    return weight_ > 0 && wires_.lie_between(me_, peer) ? wires_.of(me_) : clock;
+  Clock& wire_on(const Path& path, Clock& clock) {
+    return weight_ > 0 && path.leaves_the_host ? wires_.of(me_) : clock;
   }
 
   /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
@@ -207,11 +224,11 @@ class ExecutorTiming {
   }
 
   double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
-  Way way_to(Rank receiver, Rank peer, std::uint64_t bytes) {
-    return round_ == 0 && shares_memory_with(peer) ? readers_.way_to(receiver, bytes) : Way::sent;
+  Way way_to(Rank receiver, const Path& path, std::uint64_t bytes) {
+    return round_ == 0 && path.shares_memory ? readers_.way_to(receiver, bytes) : Way::sent;
   }
-  bool is_copied_by_receiver(Rank peer, std::uint64_t bytes) const {
-    return bytes > most_inline_bytes && receivers_read(shape_) && shares_memory_with(peer);
+  bool is_copied_by_receiver(const Path& path, std::uint64_t bytes) const {
+    return path.shares_memory && bytes > most_inline_bytes && receivers_read(shape_);
   }
 
   /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.

@@ -7,11 +7,13 @@
 
 namespace stretto::schedule {
 
-/// Where the ranks of a group are, as far as it matters for the time of a collective. The same at all of them.
+/// How the ranks of a group reach each other, and how crowded the machines of their job are, as far as it matters for
+/// the time of a collective. The same at all of them.
 struct Placement {
   Link link = Link::local;  ///< between any two; of shapes whose hosts are known, between ranks of different hosts
-  /// Of the machine that has most of them: how many there are, and how many cores they share. Hosts that are containers
-  /// of one machine share its cores.
+  /// Of the job's machine that has the most nodes for its cores, whether the group has some of them or not: how many
+  /// nodes there are, and how many cores they share. A group is priced as if so many of its ranks were there, or all if
+  /// it has fewer. Hosts that are containers of one machine share its cores.
   Rank ranks_of_machine = 1;
   std::uint32_t cores_of_machine = 1;
   /// Of shapes whose hosts are known: between ranks of one host, and whether these reach each other's memory; otherwise
@@ -59,7 +61,12 @@ enum class Follow : std::uint8_t {
 /// share its wire: what one of them sends or receives over it keeps the others waiting.
 ///
 /// Where few ranks are followed, they are so round by round, each as if the others were as far as itself: what it finds
-/// is then the time of schedules whose ranks are equally busy, or of which the root is busiest; O(rounds + its steps).
+/// is then the time of schedules whose ranks are equally busy, or of which the root is busiest.
+///
+/// Takes time and memory in proportion to the rounds and to the steps of those that are followed. Few are at most
+/// eleven, and where hosts are known up to 64 more, which share the root's wire: even where a rank has steps for each
+/// other one that is in proportion to the group's size, not to its square.
+///
 /// `bytes` is as for simulate(). Throws Error(invalid_argument) if the algorithm refuses the shape.
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const CostTable& table, Follow follow = Follow::as_it_pays);

@@ -51,9 +51,10 @@ class Reader {
       const auto found = object.find(field.name);
       const std::string name = "\"" + link + "\"'s \"" + std::string(field.name) + "\"";
       if (found == object.end()) refuse(name + " is missing");
-      // A second for a byte or a message is no network; it would only overflow sums.
-      if (!found->is_number() || !(found->get<double>() >= 0 && found->get<double>() <= 1)) {
-        refuse(name + " must be seconds from 0 to 1, not " + found->dump());
+      if (!found->is_number() || !(found->get<double>() >= 0 && found->get<double>() <= most_cost)) {
+        // What is nested is not written out, as that would take a stack as deep as it is.
+        const std::string value = found->is_primitive() ? found->dump() : std::string("an ") + found->type_name();
+        refuse(name + " must be seconds from 0 to 1, not " + value);
       }
       costs.*field.value = found->get<double>();
     }
@@ -75,14 +76,22 @@ Link parse_link(std::string_view text, std::string_view name) {
               std::string(name) + " is '" + std::string(text) + "', but must be local, host or wire");
 }
 
+Costs bounded(Costs costs) noexcept {
+  for (const CostField& field : cost_fields) {
+    double& value = costs.*field.value;
+    value = value >= 0 ? std::min(value, most_cost) : 0;
+  }
+  return costs;
+}
+
 CostTable parse_cost_table(std::string_view json, std::string_view origin) { return Reader(origin).read(json); }
 
 std::string to_json(const CostTable& table) {
   Json document{{format_key, format_version}};
   for (std::size_t link = 0; link < link_count; ++link) {
-    Json costs = Json::object();
-    for (const CostField& field : cost_fields) costs[field.name] = table.links[link].*field.value;
-    document[link_names[link]] = costs;
+    const Costs costs = bounded(table.links[link]);
+    Json& object = document[link_names[link]] = Json::object();
+    for (const CostField& field : cost_fields) object[field.name] = costs.*field.value;
   }
   return document.dump(2) + '\n';
 }

@@ -57,6 +57,12 @@ inline constexpr std::array<CostField, 11> cost_fields{{{"call", &Costs::call},
                                                         {"reduction_time", &Costs::reduction_time},
                                                         {"turn", &Costs::turn}}};
 
+/// No cost is more. A second for a byte or a message is no network; it would only overflow sums.
+inline constexpr double most_cost = 1;
+
+/// The nearest costs from 0 to most_cost; for what is no number, 0.
+Costs bounded(Costs costs) noexcept;
+
 /// What select() goes by. All nodes of a job must use the same.
 struct CostTable {
   std::array<Costs, link_count> links;
@@ -71,11 +77,11 @@ struct CostTable {
 /// For jobs that nobody has tuned.
 const CostTable& built_in_costs();
 
-/// A table as `stretto tune` writes it: an object with an object of seconds, by the names of `cost_fields`, for any of
-/// "local", "host" and "wire"; links that it does not have are as in `built_in_costs`. Throws Error(bad_input), naming
-/// `origin` and the place, for everything else.
+/// A table as `stretto tune` writes it: an object with an object of seconds, from 0 to most_cost, by the names of
+/// `cost_fields`, for any of "local", "host" and "wire"; links that it does not have are as in `built_in_costs`. Throws
+/// Error(bad_input), naming `origin` and the place, for everything else.
 CostTable parse_cost_table(std::string_view json, std::string_view origin);
-/// What parse_cost_table reads, with a line's end.
+/// What parse_cost_table reads, with a line's end. Costs that it would refuse are written as bounded() has them.
 std::string to_json(const CostTable& table);
 
 }  // namespace stretto::schedule

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "stretto/base/error.h"
 
 namespace stretto::schedule {
@@ -56,6 +58,29 @@ TEST(CostTable, BadOnesAreRefusedByNameAndPlace) {
     EXPECT_NE(complaint_about(with(R"(, "latency": )" + std::string(value))).find("table.json"), std::string::npos);
   }
   EXPECT_NE(complaint_about(with(R"(, "latency": 0, "colour": 1)")).find("more than"), std::string::npos);
+  // However deep something is nested, no function calls itself as often.
+  constexpr std::size_t depth = 300'000;
+  const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+  EXPECT_NE(
+      complaint_about(with(", \"latency\": " + nested)).find("\"latency\" must be seconds from 0 to 1, not an array"),
+      std::string::npos);
+  EXPECT_NE(complaint_about(R"({"stretto_costs": )" + nested + "}").find("must be 1"), std::string::npos);
+}
+
+TEST(CostTable, WhatIsWrittenIsNeverRefused) {
+  CostTable table = built_in_costs();
+  Costs& costs = table.of(Link::wire);
+  costs.call = 3.95;
+  costs.latency = std::numeric_limits<double>::infinity();
+  costs.overhead = std::numeric_limits<double>::quiet_NaN();
+  costs.gap = -1e-9;
+  const Costs read = parse_cost_table(to_json(table), "a test").of(Link::wire);
+  EXPECT_EQ(read, bounded(costs));
+  EXPECT_EQ(read.call, most_cost);
+  EXPECT_EQ(read.latency, most_cost);
+  EXPECT_EQ(read.overhead, 0);
+  EXPECT_EQ(read.gap, 0);
+  EXPECT_EQ(read.byte_time, costs.byte_time);
 }
 
 TEST(CostTable, BuiltInCostsAreSaneAndNamed) {

@@ -121,5 +121,21 @@ TEST(Draw, RefusesWhatCannotBeReadOrDone) {
   EXPECT_THROW(draw_svg(algorithm, {.operation = Operation::barrier, .size = 4}), Error);
 }
 
+TEST(Draw, RefusesMoreRoundsThanCanBeRead) {
+  const Algorithm& ring = find_algorithm("ring_allreduce");
+  const Shape shape = ring.with_segments({.operation = Operation::allreduce, .size = max_drawn_size}, 5);
+  for (const auto draw : {draw_svg, draw_dot}) {
+    try {
+      draw(ring, shape);
+      FAIL() << "drawn";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(error.message().find("1270 rounds of 128 ranks cannot be read; draw fewer ranks, or fewer blocks"),
+                std::string::npos)
+          << error.message();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stretto::schedule

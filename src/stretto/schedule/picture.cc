@@ -40,28 +40,33 @@ void add_rank(const Shape& shape, Rank me, const Program& program, Picture& pict
   }
 }
 
-}  // namespace
-
-Picture picture_of(const Algorithm& algorithm, const Shape& shape) {
-  algorithm.require(shape);
+void require_drawable(const Algorithm& algorithm, const Shape& shape) {
   if (shape.size > max_drawn_size) {
     throw Error(ErrorCode::invalid_argument, "a picture of " + std::to_string(shape.size) +
                                                  " ranks cannot be read; draw at most " +
                                                  std::to_string(max_drawn_size));
   }
+  const std::uint32_t rounds = algorithm.rounds(shape);
+  if (std::uint64_t{rounds} * shape.size <= max_drawn_places) return;
+  throw Error(ErrorCode::invalid_argument,
+              "a picture of " + std::to_string(rounds) + " rounds of " + std::to_string(shape.size) +
+                  " ranks cannot be read; draw fewer ranks, or fewer blocks, so that rounds times ranks are at most " +
+                  std::to_string(max_drawn_places));
+}
+
+}  // namespace
+
+Picture picture_of(const Algorithm& algorithm, const Shape& shape) {
+  algorithm.require(shape);
+  require_drawable(algorithm, shape);
   Picture picture;
+  picture.rounds = algorithm.rounds(shape);
+  picture.works.assign(picture.rounds, std::vector<Picture::Work>(shape.size));
   picture.title = algorithm.name();
   std::replace(picture.title.begin(), picture.title.end(), '_', ' ');
   picture.source = algorithm.source();
   picture.shape = shape;
-  for (Rank me = 0; me < shape.size; ++me) {
-    const Program program = write_program(algorithm, shape, me);
-    if (me == 0) {
-      picture.rounds = static_cast<std::uint32_t>(program.round_offsets.size() - 1);
-      picture.works.assign(picture.rounds, std::vector<Picture::Work>(shape.size));
-    }
-    add_rank(shape, me, program, picture);
-  }
+  for (Rank me = 0; me < shape.size; ++me) add_rank(shape, me, write_program(algorithm, shape, me), picture);
   picture.subtitle =
       describe(shape) + ": " + counted(picture.rounds, "round") + ", " + counted(picture.arrows.size(), "message");
   return picture;

@@ -31,7 +31,7 @@ struct Picture {
   std::vector<std::vector<Work>> works;  ///< [round][rank]
 };
 
-/// Throws Error(invalid_argument) if the algorithm refuses the shape, or the group is larger than max_drawn_size.
+/// Throws as draw_svg does.
 Picture picture_of(const Algorithm& algorithm, const Shape& shape);
 
 }  // namespace stretto::schedule

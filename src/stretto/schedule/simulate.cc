@@ -1,7 +1,6 @@
 #include "stretto/schedule/simulate.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "stretto/schedule/walk.h"
@@ -65,19 +64,18 @@ Prediction walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_
 
   const std::uint64_t stands_for = one_for_all ? shape.size : 1;
   prediction.messages = walk.messages() * stands_for;
-  prediction.bytes = walk.bytes() * stands_for;
-  prediction.minimum = std::numeric_limits<double>::infinity();
+  prediction.bytes = times_bytes(stands_for, walk.bytes());
   std::uint64_t receivers = 0;
   double sum = 0;
   for (Rank rank = 0; rank < walk.clocks().size(); ++rank) {
     if (!is_receiver(shape, rank) && !one_for_all) continue;
     const double finish = walk.clocks()[rank].now;
-    prediction.minimum = std::min(prediction.minimum, finish);
+    prediction.minimum = receivers == 0 ? finish : std::min(prediction.minimum, finish);
     prediction.maximum = std::max(prediction.maximum, finish);
     sum += finish;
     ++receivers;
   }
-  prediction.mean = sum / static_cast<double>(receivers);
+  if (receivers > 0) prediction.mean = sum / static_cast<double>(receivers);
   return prediction;
 }
 

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 
 #include "stretto/base/error.h"
 #include "stretto/schedule/builder.h"
 #include "stretto/schedule/test_support.h"
+#include "stretto/schedule/walk.h"
 
 namespace stretto::schedule {
 namespace {
@@ -197,6 +199,58 @@ TEST(Simulate, CutsVectorsIntoBlocksOfUnequalLength) {
   EXPECT_EQ(prediction.bytes, 7U);
   // The receiver, too, is busy with the longer first half before it takes the second.
   expect_near(prediction.maximum, message_time(4) + network.gap + 3 * network.byte_time);
+}
+
+TEST(Simulate, WhereNobodyReceivesAllTimesAreZero) {
+  for (const std::string_view name : {"linear_exscan", "recursive_doubling_exscan"}) {
+    const Prediction alone = predict(name, 1, 8);
+    EXPECT_EQ(alone.minimum, 0) << name;
+    EXPECT_EQ(alone.mean, 0) << name;
+    EXPECT_EQ(alone.maximum, 0) << name;
+  }
+}
+
+TEST(Simulate, CountsAsManyBytesAsCanBeCounted) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  // Of all ranks together, of one rank's messages, and in one message.
+  EXPECT_EQ(predict("bruck_allgather", 1 << 20, 64 << 20).bytes, most);
+  EXPECT_EQ(predict("linear_allgather", 64, std::uint64_t{1} << 59U).bytes, most);
+  EXPECT_EQ(predict("recursive_doubling_allgather", 64, std::uint64_t{1} << 60U).bytes, most);
+  EXPECT_EQ(predict("bruck_allgather", 1 << 10, 64 << 20).bytes, (std::uint64_t{1023} << 36U));
+  EXPECT_GT(predict("recursive_doubling_allgather", 64, std::uint64_t{1} << 60U).maximum,
+            predict("recursive_doubling_allgather", 64, std::uint64_t{1} << 58U).maximum);
+}
+
+/// Nothing takes time.
+struct NoTiming {
+  void begin_round(std::uint32_t, std::span<const Clock>) {}
+  void begin_rank(Rank, std::span<const Step>) {}
+  double send(Clock&, const Step&, std::uint64_t) { return 0; }
+  void receive(Clock&, const Step&, std::uint64_t, double) {}
+  void reduce(Clock&, std::size_t, std::uint64_t) {}
+  void copy(Clock&, std::size_t, std::uint64_t) {}
+};
+
+TEST(Simulate, RefusesARoundThatCannotBeHeld) {
+  const Algorithm& direct = find_algorithm("direct_allreduce");
+  const Shape shape = test::shape(direct, 16);
+  const auto complaint_with = [&](std::size_t most) -> std::string {
+    NoTiming timing;
+    Walk<NoTiming> walk(direct, shape, 64, timing, false, most);
+    try {
+      walk.walk_round(0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint_with(16 * 15), "");
+  EXPECT_NE(complaint_with(16 * 15 - 1)
+                .find("direct_allreduce, allreduce of 16 ranks in 16 blocks: in one round there "
+                      "are more than 239 messages"),
+            std::string::npos);
+  EXPECT_NE(complaint_with(30).find("a rank has more than 30 steps"), std::string::npos);
 }
 
 TEST(Simulate, RefusesWhatItCannotWalk) {

@@ -23,10 +23,10 @@ struct Violation {
 /// Runs the schedules of all ranks symbolically, and returns the first violation found, or nothing if they are right.
 ///
 /// Right means, for every order in which a network may deliver and ranks may run:
-/// - each step touches only blocks that its rank has, waits for every earlier step that it conflicts with, and is the
-///   successor of those that it waits for;
+/// - each step touches only blocks that its rank has, waits for every earlier step that it conflicts with, be it where
+///   input and output are apart or where they are in place, and is the successor of those that it waits for;
 /// - each message has one send and one receive, of as many blocks, in the same round; in a round a rank's sends come
-///   before its receives;
+///   before its receives; a barrier's messages have no blocks;
 /// - all steps complete, even where a send completes only once its receive has started;
 /// - each block of each receiver ends with each contribution it should have exactly once, in rank order if the operator
 ///   does not commute, and in the canonical tree if the shape is reproducible; a barrier's every rank has heard from

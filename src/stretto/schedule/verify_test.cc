@@ -219,6 +219,42 @@ TEST(Verify, FindsAnAlgorithmThatIsWrongInPlaceOnly) {
   expect_contains(text, "counts rank 1 twice");
 }
 
+TEST(Verify, FindsWhatIsWrongInPlaceOnlyIfAMessageComesEarly) {
+  // Rank 1 gives away what it got from rank 2, and its own input: in place that may have been written over by then, or
+  // not, as nothing orders the two.
+  const std::string text =
+      reason_for(Operation::allreduce, 3, 3, 2, [](const Shape&, Rank me, std::uint32_t round, Sink& sink) {
+        if (round == 0 && me == 0) sink.copy(input(), output());
+        if (round == 0 && me == 1) sink.receive(2, output());
+        if (round == 0 && me == 2) sink.send(1, input());
+        if (round == 1 && me == 1) sink.send(0, output());
+        if (round == 1 && me == 1) sink.send(0, input());
+        if (round == 1 && me == 0) {
+          for (const std::uint32_t slot : {0U, 1U}) sink.receive(1, scratch(slot));
+          for (const std::uint32_t slot : {0U, 1U}) sink.reduce(scratch(slot), output(), Order::destination_first);
+        }
+        if (round == 2 && me == 0) {
+          for (const Rank peer : {1U, 2U}) sink.send(peer, output());
+        }
+        if (round == 2 && me != 0) sink.receive(0, output());
+      });
+  expect_contains(text, "counts rank 2 twice");
+}
+
+TEST(Verify, FindsABarriersMessageThatWaitsForNoSignal) {
+  // Rank 0 tells the others that all have come, but what it sends has blocks, and so does not wait to hear of them.
+  const std::string text =
+      reason_for(Operation::barrier, 3, 2, 1, [](const Shape& shape, Rank me, std::uint32_t round, Sink& sink) {
+        for (Rank rank = 1; rank < shape.size; ++rank) {
+          if (round == 0 && me == 0) sink.receive(rank, nothing());
+          if (round == 1 && me == 0) sink.send(rank, scratch());
+        }
+        if (round == 0 && me != 0) sink.send(0, nothing());
+        if (round == 1 && me != 0) sink.receive(0, scratch());
+      });
+  expect_contains(text, "(send scratch[0] to 1 as #0): moves blocks, but a barrier's message has none");
+}
+
 TEST(Verify, FindsBlocksWhereOthersBelong) {
   // Both halves of the vector arrive and leave through the slot of the first.
   const test::Custom narrow(Operation::broadcast, 2, 2, [](const Shape&, Rank me, std::uint32_t round, Sink& sink) {

@@ -32,6 +32,7 @@ class Mail {
   Mail(Rank size, bool one_for_all) : size_(size), one_for_all_(one_for_all) {}
 
   void clear() { sent_.clear(); }
+  std::size_t size() const { return sent_.size(); }
 
   void send(Message message) {
     if (one_for_all_) {
@@ -87,6 +88,9 @@ class Mail {
   std::vector<bool> is_taken_;
 };
 
+/// Messages of a round, or steps of a rank in it, that are held: some two gigabytes.
+inline constexpr std::size_t most_held = std::size_t{1} << 25U;
+
 /// Advances clocks round by round: twice through each rank's steps, since what is received was sent by others first.
 ///
 /// `Timing` has the rules; each call is for the rank and steps of the last `begin_rank`:
@@ -101,14 +105,17 @@ class Walk final : private Sink {
  public:
   /// `one_for_all`: rank 0 is followed for all, see Algorithm::rotation_symmetric. REQUIRES: the algorithm supports the
   /// shape.
-  Walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, Timing& timing, bool one_for_all)
+  Walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, Timing& timing, bool one_for_all,
+       std::size_t most = most_held)
       : algorithm_(algorithm),
         shape_(shape),
         lengths_(shape, bytes),
         timing_(timing),
         clocks_(one_for_all ? 1 : shape.size),
-        mail_(shape.size, one_for_all) {}
+        mail_(shape.size, one_for_all),
+        most_(most) {}
 
+  /// Throws Error(invalid_argument) if the round has more messages, or a rank more steps in it, than can be held.
   void walk_round(std::uint32_t round) {
     mail_.clear();
     timing_.begin_round(round, clocks_);
@@ -130,7 +137,10 @@ class Walk final : private Sink {
  private:
   enum class Phase : std::uint8_t { sending, receiving };
 
-  void emit(const Step& step) override { steps_.push_back(step); }
+  void emit(const Step& step) override {
+    if (steps_.size() == most_) refuse("a rank has more than " + std::to_string(most_) + " steps");
+    steps_.push_back(step);
+  }
 
   // Up to its first receive a rank depends on nobody; from there on, on what others sent in this round.
   void advance(Rank me, Phase phase) {
@@ -154,9 +164,10 @@ class Walk final : private Sink {
 
   void send(Clock& clock, Rank me, const Step& step) {
     const std::uint64_t bytes = lengths_.of(step.source());
+    if (mail_.size() == most_) refuse("there are more than " + std::to_string(most_) + " messages");
     mail_.send({.from = me, .to = step.peer, .arrival = timing_.send(clock, step, bytes), .bytes = bytes});
     ++messages_;
-    bytes_ += bytes;
+    bytes_ = sum_of_bytes(bytes_, bytes);
   }
 
   void receive(Clock& clock, Rank me, const Step& step) {
@@ -168,6 +179,12 @@ class Walk final : private Sink {
     timing_.receive(clock, step, message->bytes, message->arrival);
   }
 
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(algorithm_.name()) + ", " + describe(shape_) + ": in one round " + what +
+                    ", too many to be held; ask about fewer ranks, or an algorithm that sends less at a time");
+  }
+
   const Algorithm& algorithm_;
   const Shape& shape_;
   BlockLengths lengths_;
@@ -175,6 +192,7 @@ class Walk final : private Sink {
   std::vector<Clock> clocks_;
   Mail mail_;
   std::vector<Step> steps_;
+  std::size_t most_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

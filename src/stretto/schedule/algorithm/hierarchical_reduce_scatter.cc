@@ -80,7 +80,7 @@ std::vector<Part> HierarchicalReduceScatter::reduces(const Shape& shape, Rank me
   for (Rank distance = 1; distance <= slices; ++distance) {
     const Rank slice = after(hosts.place(me) % slices, distance, slices);
     parts.push_back(inside(shape, reduce_, me, members[slice]));
-    parts.back().blocks = {.kind = BlockNames::Kind::of_hosts, .each = hosts.count(), .share = slice, .shares = slices};
+    parts.back().blocks = {.kind = BlockNames::Kind::of_all_hosts, .share = slice, .shares = slices};
     parts.back().output = partial;
     parts.back().scratch = {Buffer::scratch, 1};
   }
