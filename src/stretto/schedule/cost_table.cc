@@ -44,6 +44,11 @@ class Reader {
                                           "; `stretto tune` writes such a file");
   }
 
+  /// What is nested is not written out: that would take a stack as deep as it is.
+  static std::string described(const Json& value) {
+    return value.is_primitive() ? value.dump() : std::string("an ") + value.type_name();
+  }
+
   Costs read_costs(const std::string& link, const Json& object) const {
     if (!object.is_object()) refuse("\"" + link + "\" is no object");
     Costs costs;
@@ -52,9 +57,7 @@ class Reader {
       const std::string name = "\"" + link + "\"'s \"" + std::string(field.name) + "\"";
       if (found == object.end()) refuse(name + " is missing");
       if (!found->is_number() || !(found->get<double>() >= 0 && found->get<double>() <= most_cost)) {
-        // What is nested is not written out, as that would take a stack as deep as it is.
-        const std::string value = found->is_primitive() ? found->dump() : std::string("an ") + found->type_name();
-        refuse(name + " must be seconds from 0 to 1, not " + value);
+        refuse(name + " must be seconds from 0 to 1, not " + described(*found));
       }
       costs.*field.value = found->get<double>();
     }

@@ -16,7 +16,6 @@ thread_local std::uint64_t bytes_taken = 0;  // determinism: a test's own count
 
 }  // namespace
 
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,misc-new-delete-overloads): the whole program counts
 // Not inlined: GCC would see half of each pair, and take the two for a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   bytes_taken += bytes;
@@ -28,7 +27,6 @@ void* operator new(std::size_t bytes) {
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-// NOLINTEND(cppcoreguidelines-no-malloc,misc-new-delete-overloads)
 
 namespace stretto::schedule {
 namespace {
@@ -80,7 +78,8 @@ struct Effort {
   std::uint64_t bytes;
 };
 
-/// Of a price where two hosts have so many ranks, which share memory where they are on one.
+/// Of a price where two hosts have so many ranks, which share memory where they are on one. Of few ranks all are
+/// followed.
 Effort effort_of(const Algorithm& algorithm, Rank size, std::uint64_t bytes) {
   const Counted counted(algorithm);
   Shape shape = test::shape(algorithm, size);
