@@ -22,7 +22,6 @@
 #include "stretto/collective/scratch.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/collective/wire.h"
-#include "stretto/core/cause.h"
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
@@ -106,15 +105,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void leave() noexcept;
 
   // Its life (operation.cc).
-  /// Calls `part`; what that throws fails the operation.
   template <class Part>
-  void or_fail(const Part& part) {
-    try {
-      part();
-    } catch (...) {
-      fail(cause_of_current_exception("a collective"), Tell::everybody);
-    }
-  }
+  void or_fail(const Part& part);
   void plan_by(Preparation& prepared);
   void go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence);
   void begin_steps();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "stretto/collective/operation.h"
+#include "stretto/core/cause.h"
 
 namespace stretto {
 
@@ -18,5 +19,15 @@ class CollectiveOperation::Entry {
  private:
   CollectiveOperation& operation_;
 };
+
+/// Calls `part`; what that throws fails the operation.
+template <class Part>
+void CollectiveOperation::or_fail(const Part& part) {
+  try {
+    part();
+  } catch (...) {
+    fail(cause_of_current_exception("a collective"), Tell::everybody);
+  }
+}
 
 }  // namespace stretto

@@ -67,7 +67,6 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
   try {
     for (const auto& seat : seats_) seat->thread = std::thread([this, &seat = *seat] { work_at(seat); });
   } catch (const std::system_error& error) {
-    stop();
     throw Error(ErrorCode::out_of_resources,
                 std::string("cannot start a worker thread: ") + error.what() + "; this process wants " +
                     std::to_string(seats_.size()) +

@@ -56,6 +56,7 @@ TEST(Context, TriesToRunOnlyWhatAnItemWouldNotOvertake) {
     log.push_back(1);
     EXPECT_TRUE(Context::serving());
     EXPECT_FALSE(context.try_run([&] { log.push_back(0); }));
+    EXPECT_THROW(context.enter([] {}), Error);
     std::thread([&] { EXPECT_FALSE(context.try_run([&] { log.push_back(0); })); }).join();
     context.post(new Note(log, 2));
   }));

@@ -147,7 +147,7 @@ bool ClusterEndpoint::ask_bootstrap() {
   if (!open_) return false;
   bool happened = false;
   for (const auto& [peer, cause] : std::exchange(early_, {})) {
-    lose_later(peer, cause);
+    on_peer_lost(peer, cause);
     happened = true;
   }
   if (launcher_lost_) return happened;
@@ -225,28 +225,19 @@ void ClusterEndpoint::complete_later(Completion* completion, bool lost) {
 
 void ClusterEndpoint::on_peer_lost(NodeId peer, const Error& cause) {
   if (!open_) {
-    lose_later(peer, cause);
+    early_.emplace_back(peer, cause);
+    look_at_bootstrap_.store(true, std::memory_order_relaxed);
   } else if (deaf_) {
     disconnect(peer);
-  } else if (peer == self() || route_[peer] != nullptr) {  // not of one that left or is lost already
+  } else if (!gone(peer)) {
     lose(peer, cause);
   }
 }
 
 void ClusterEndpoint::lose_later(NodeId peer, const Error& cause) {
   route_[peer] = nullptr;
-  if (!open_) {
-    early_.emplace_back(peer, cause);
-    look_at_bootstrap_.store(true, std::memory_order_relaxed);
-    return;
-  }
-  post([this, peer, cause] {
-    if (deaf_) {
-      disconnect(peer);
-    } else if (!gone(peer)) {
-      lose(peer, cause);
-    }
-  });
+  if (!open_) return on_peer_lost(peer, cause);  // who hears of it then does so later in any case
+  post([this, peer, cause] { on_peer_lost(peer, cause); });
 }
 
 void ClusterEndpoint::on_peer_left(NodeId peer) {
