@@ -42,7 +42,7 @@ class Search {
 
   bool step(const CostField& field, double factor) {
     Costs trial = costs_;
-    trial.*field.value *= factor;
+    trial.*field.value = std::min(trial.*field.value * factor, schedule::most_cost);
     const double distance = distance_of(trial);
     if (!(distance < distance_)) return false;
     costs_ = trial;
@@ -106,7 +106,7 @@ std::vector<double> predictions_of(std::span<const Sample> samples, const schedu
 }
 
 Costs fit_costs(std::span<const Sample> samples, const schedule::Placement& placement, const Costs& start) {
-  return Search(samples, placement, start).run();
+  return Search(samples, placement, schedule::bounded(start)).run();
 }
 
 }  // namespace stretto::cli

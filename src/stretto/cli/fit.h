@@ -35,7 +35,7 @@ std::vector<double> predictions_of(std::span<const Sample> samples, const schedu
 
 /// The costs by which predictions are nearest to what was measured: the least sum of squares of the logarithms of
 /// their ratios, by a pattern search on the logarithms of the costs from `start`. Costs that no sample depends on stay
-/// as they are; those that are 0 there, too. A pure function.
+/// as they are; those that are 0 there, too. All are as schedule::bounded() has them, `start` too. A pure function.
 schedule::Costs fit_costs(std::span<const Sample> samples, const schedule::Placement& placement,
                           const schedule::Costs& start);
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace stretto::cli {
 namespace {
@@ -62,6 +64,23 @@ TEST(Fit, WhatNoSampleDependsOnStays) {
   const Costs found = fit_costs(measured_on(costs, roomy), roomy, start);
   EXPECT_EQ(found.turn, start.turn) << "nobody takes turns";
   EXPECT_EQ(found.gap, start.gap) << "there are none in memory";
+}
+
+TEST(Fit, CostsAreSuchAsATuningFileMayHave) {
+  const Placement placement{Link::host, 8, 2};
+  const Costs built_in = schedule::built_in_costs().of(Link::host);
+  std::vector<Sample> slow = measured_on(built_in, placement);
+  for (Sample& sample : slow) sample.seconds = 100;
+  const Costs found = fit_costs(slow, placement, built_in);
+  EXPECT_EQ(found, schedule::bounded(found)) << "which no NaN is equal to";
+  EXPECT_EQ(std::max({found.call, found.latency, found.overhead}), schedule::most_cost);
+
+  Costs beyond = built_in;
+  beyond.latency = std::numeric_limits<double>::infinity();
+  beyond.overhead = std::numeric_limits<double>::quiet_NaN();
+  beyond.turn = 3.95;
+  const Costs from_beyond = fit_costs(measured_on(built_in, placement), placement, beyond);
+  EXPECT_EQ(from_beyond, schedule::bounded(from_beyond));
 }
 
 TEST(Fit, ErrorsAreRatiosWhicheverIsLarger) {

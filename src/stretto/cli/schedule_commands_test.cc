@@ -84,6 +84,13 @@ TEST(SimulateCommand, TakesBytesOfTheVectorOrOfEachBlock) {
             std::string::npos);
 }
 
+TEST(SimulateCommand, SaysWhereThereAreMoreBytesThanCanBeCounted) {
+  EXPECT_NE(output_of("simulate linear_allgather -n 128 -b 4096TiB").find("16256, at least 1.678e+07 TiB in all"),
+            std::string::npos);
+  EXPECT_NE(output_of("simulate linear_allgather -n 32 -b 4096TiB").find("992, 4.063e+06 TiB in all"),
+            std::string::npos);
+}
+
 TEST(SimulateCommand, TakesContributorsAndReceivers) {
   const nlohmann::json object =
       json_of_output("simulate aspen_general_reduce --nodes 11 --contributors 8 --inner-receivers 2 --json");

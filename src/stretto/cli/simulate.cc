@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,12 @@ void print_json(const Question& question, const Prediction& prediction) {
   print_line(object);
 }
 
+/// Of all messages together, which may be more than can be counted.
+std::string describe_bytes(const Prediction& prediction) {
+  const bool is_least = prediction.bytes == std::numeric_limits<std::uint64_t>::max();
+  return (is_least ? "at least " : "") + format_bytes(prediction.bytes);
+}
+
 void print_network(const char* label, const Network& network) {
   std::cout << label << network.name << ": " << describe(network) << "\n             (" << network.origin << ")\n";
 }
@@ -84,7 +91,7 @@ void print_text(const Question& question, const Prediction& prediction) {
   print_network("  network    ", question.network);
   if (question.inside) print_network("  inside     ", *question.inside);
   std::cout << "  rounds     " << prediction.rounds << "\n"
-            << "  messages   " << prediction.messages << ", " << format_bytes(prediction.bytes) << " in all\n"
+            << "  messages   " << prediction.messages << ", " << describe_bytes(prediction) << " in all\n"
             << "  last done  " << format_duration(prediction.maximum) << "\n"
             << "  mean       " << format_duration(prediction.mean) << "\n"
             << "  first      " << format_duration(prediction.minimum) << "\n";

@@ -25,7 +25,7 @@
 #include "stretto/collective/wire.h"
 #include "stretto/core/node.h"
 #include "stretto/core/operations.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -9,7 +9,7 @@
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/event.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -10,7 +10,7 @@
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -25,7 +25,7 @@
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
 #include "stretto/fabric/context.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "stretto/core/phase_barrier.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

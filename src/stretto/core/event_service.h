@@ -9,7 +9,7 @@
 #include "stretto/core/event.h"
 #include "stretto/core/event_protocol.h"
 #include "stretto/core/event_table.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -19,7 +19,7 @@
 #include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
 #include "stretto/fabric/bulk.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 

@@ -13,6 +13,7 @@
 #include "stretto/core/node.h"
 #include "stretto/core/surroundings.h"
 #include "stretto/core/task.h"
+#include "stretto/fabric/fabric.h"
 
 namespace stretto {
 

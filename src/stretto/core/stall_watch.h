@@ -28,7 +28,8 @@ class StallWatch {
  public:
   using Tell = std::function<void(NodeId, const std::string&)>;
 
-  /// Looks every `seconds`. REQUIRES: the nodes outlive the watch.
+  /// Looks every `seconds`. Throws Error(out_of_resources) where its thread cannot be started. REQUIRES: the nodes
+  /// outlive the watch.
   StallWatch(std::span<const std::unique_ptr<Node>> nodes, double seconds, Tell tell);
   ~StallWatch();
   StallWatch(const StallWatch&) = delete;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/occupancy.h"
 #include "stretto/fabric/sim/sim_options.h"
 
 namespace stretto {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric {
 

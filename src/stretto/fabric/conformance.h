@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "stretto/base/random.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 /// For tests: what every fabric must do, asked of a whole job that lives in this process (conformance_test.cc).
 namespace stretto::fabric::conformance {

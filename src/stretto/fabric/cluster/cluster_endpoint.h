@@ -11,7 +11,7 @@
 #include "stretto/fabric/bootstrap/bootstrap.h"
 #include "stretto/fabric/cluster/transport.h"
 #include "stretto/fabric/cluster/watcher.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/occupancy.h"
 
 namespace stretto::fabric::cluster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/occupancy.h"
 
 namespace stretto::fabric::cluster {
 

@@ -10,7 +10,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/base/error.h"
 #include "stretto/base/ids.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric::cluster {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric {
 

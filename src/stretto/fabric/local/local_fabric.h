@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "stretto/fabric/fabric.h"
 #include "stretto/fabric/local/in_process_endpoint.h"
 
 namespace stretto::fabric {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/base/random.h"
+#include "stretto/fabric/fabric.h"
 #include "stretto/fabric/local/in_process_endpoint.h"
 #include "stretto/fabric/sim/network_model.h"
 #include "stretto/fabric/sim/sim_options.h"

@@ -1,6 +1,6 @@
 #include "stretto/fabric/cluster/host/ring_line.h"
 
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric::cluster {
 

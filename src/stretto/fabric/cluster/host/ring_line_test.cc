@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "stretto/base/random.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto::fabric::cluster {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 #include "stretto/fabric/message.h"
 
 namespace stretto::fabric::cluster::network {

@@ -1,5 +1,6 @@
-#include "stretto/fabric/fabric.h"
+#include "stretto/fabric/endpoint.h"
 
+#include <string>
 #include <utility>
 
 namespace stretto::fabric {

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/base/error.h"
+#include "stretto/base/ids.h"
+#include "stretto/fabric/context.h"
+#include "stretto/fabric/message.h"
+#include "stretto/fabric/segment.h"
+
+namespace stretto::fabric {
+
+/// A position in some node's segment.
+using Offset = std::uint64_t;
+
+/// Travels with a put and is handed to the target after the bytes are in place. The value means what the layer
+/// above wants it to mean.
+using Notification = std::uint64_t;
+
+/// What the layer above hears from its endpoint. Called under the node's baton; must not block.
+class MessageHandler {
+ public:
+  virtual ~MessageHandler() = default;
+  /// Throws Error(bad_input) for a message that the protocol does not allow: the endpoint then closes the
+  /// connection to its sender, which all layers see as `on_peer_lost` with that error as the cause.
+  virtual void on_message(const Message& message) = 0;
+};
+
+class EndpointObserver {
+ public:
+  virtual ~EndpointObserver() = default;
+  virtual void on_notification(NodeId from, Notification notification) = 0;
+  /// Once per peer. After it nothing from that peer arrives, and nothing is sent to it.
+  virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
+  /// At most once, of a peer that leaves in good order: all that it sent has come, and it touches no memory any more.
+  virtual void on_peer_left(NodeId /*peer*/) {}
+};
+
+/// Fires when a put's source may be reused or a get's destination is filled; `lost` when the peer died first.
+/// Called under the issuing node's baton.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void complete(bool lost) noexcept = 0;
+};
+
+/// One node's door to the others (DESIGN section 4): reliable, *unordered*, at most once, until a peer is
+/// declared lost. A notification implies its own put, nothing else.
+///
+/// Owned by a Fabric. Every call is made under the node's baton (`context()`) unless it says "any thread".
+/// Operations towards a lost peer are dropped; a Completion given with them fires with `lost` set.
+class Endpoint {
+ public:
+  Endpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment);
+  virtual ~Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  NodeId self() const noexcept { return self_; }         ///< any thread
+  std::uint32_t size() const noexcept { return size_; }  ///< nodes of the job; any thread
+  Context& context() noexcept { return context_; }       ///< any thread
+  Segment& segment() noexcept { return *segment_; }      ///< any thread
+  const Segment& segment() const noexcept { return *segment_; }
+  bool lost(NodeId peer) const { return lost_[peer]; }
+  /// Whether it is lost, or has left in good order.
+  bool gone(NodeId peer) const { return lost_[peer] || left_[peer]; }
+  /// How often peers in other processes were given something to do. Any thread.
+  std::uint64_t requests() const noexcept { return requests_.load(std::memory_order_relaxed); }
+
+  /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
+  void set_handler(MessageType type, MessageHandler& handler);
+  void add_observer(EndpointObserver& observer);
+
+  /// An active message; header and payload are copied before the call returns. A node may send to itself.
+  /// REQUIRES: header.size() <= max_header_bytes, header.size() + payload.size() <= max_message_bytes.
+  virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
+
+  /// Copies `source` to `target` in the segment of `to`, then notifies it. Bounds are checked by the target.
+  /// `completion` (may be null) fires when `source` may be reused.
+  virtual void put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
+                   Completion* completion) = 0;
+
+  /// Copies `destination.size()` bytes from `source` in the segment of `from`; `completion` fires when they are
+  /// there. REQUIRES: completion is not null.
+  virtual void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) = 0;
+
+  /// Whether peers' memory can be touched in place, by `peer_pointer`: then this node's can, by that peer. Any thread.
+  virtual bool maps(NodeId peer) const = 0;
+  /// Where [offset, offset + bytes) of a peer's segment is mapped in this address space, or null where it is not, or
+  /// not all of it is backed by memory.
+  virtual std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) = 0;
+  /// By which offset peers that are mapped reach `bytes` of memory of this node; none where they can't. It is all of
+  /// this process's memory where they live in the same one, else the segment. Any thread.
+  virtual std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const;
+
+  /// Makes progress; returns whether anything happened.
+  virtual bool progress() = 0;
+  /// Hands the next message of one peer to `receiver`, if that has come, and looks at nothing else: for who waits for
+  /// it, and calls `progress` now and then, too. What is not for it, `receiver` gives to `deliver`. Returns whether
+  /// anything had come.
+  virtual bool receive_from(NodeId /*peer*/, MessageHandler& /*receiver*/) { return false; }
+  /// Whether `receive_from` ever finds what that peer sends. Any thread.
+  virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
+  /// Hands a message that arrived to its handler; a message that is bad, or for which there is no memory, costs its
+  /// sender the connection.
+  void deliver(const Message& message) {
+    if (lost_[message.from]) return;
+    const auto index = static_cast<std::size_t>(message.type);
+    answer_for(message.from, [&] {
+      if (index >= message_types || handlers_[index] == nullptr) refuse_type(message);
+      handlers_[index]->on_message(message);
+    });
+  }
+  /// Runs what handles something that `from` sent, who answers for it: see `deliver`.
+  template <class Handle>
+  void answer_for(NodeId from, Handle&& handle) {
+    try {
+      handle();
+    } catch (const Error& error) {
+      lose(from, error);
+    } catch (const std::bad_alloc&) {
+      lose(from, no_memory_for(from));
+    }
+  }
+
+  /// For a thread that wants to sleep: a descriptor that becomes readable when there may be something to do, or
+  /// -1 where other threads of this process do all the work (`local`, `sim`). Any thread.
+  virtual int descriptor() const { return -1; }
+  /// Arms the descriptor. Returns false when there is something to do already, or somebody is at it: do not sleep. One
+  /// thread at a time, which serves no context.
+  virtual bool arm() { return true; }
+  virtual void disarm() {}
+
+  /// Declares a peer lost: closes the connection and tells the observers once.
+  void lose(NodeId peer, const Error& cause);
+
+ protected:
+  /// Under the baton.
+  void count_request() noexcept {
+    requests_.store(requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void notify(NodeId from, Notification notification);
+  void note_left(NodeId peer);
+  /// Throws Error(invalid_argument) for what no fabric accepts.
+  void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
+    check_peer(to);
+    if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
+    refuse_sizes(header.size(), payload.size());
+  }
+  void check_peer(NodeId peer) const {
+    if (peer >= size_) refuse_peer(peer);
+  }
+  /// Closes the connection to a peer that is being declared lost.
+  virtual void disconnect(NodeId /*peer*/) {}
+
+ private:
+  [[noreturn]] static void refuse_type(const Message& message);
+  static Error no_memory_for(NodeId from);
+  [[noreturn]] void refuse_peer(NodeId peer) const;
+  [[noreturn]] static void refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes);
+
+  NodeId self_;
+  std::uint32_t size_;
+  Context& context_;
+  std::unique_ptr<Segment> segment_;
+  std::vector<MessageHandler*> handlers_;
+  std::vector<EndpointObserver*> observers_;
+  std::vector<bool> lost_;
+  std::vector<bool> left_;
+  std::atomic<std::uint64_t> requests_{0};
+};
+
+}  // namespace stretto::fabric
