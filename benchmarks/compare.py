@@ -2,8 +2,8 @@
 """Prints the results of scripts/bench side by side: compare.py FILE.jsonl...
 
 Each table of times has a row for a question (operation, bytes, ranks), a column for each rival, and the ratio of
-Stretto's time to that of the best MPI: below 1 Stretto is ahead, and marked. Rivals that are missing and runs that
-failed are listed by name.
+Stretto's time to that of the best MPI: below 1 Stretto is ahead, and marked. Where the same was done by hand, without
+any runtime, the ratio to that follows. Rivals that are missing and runs that failed are listed by name.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 NOT_MEASURED = "-"
+BY_HAND = "by hand"  # of benchmarks/limits
 SHAPER_BUCKET_BYTES = 64 << 10  # of scripts/bench-hosts
 OPERATIONS = (
     "barrier",
@@ -94,7 +95,7 @@ def questions_of(row):
 
 def ratios_of(at, columns):
     """Stretto's times over that of the best MPI, of those columns that were measured."""
-    best = min((at[name] for name in at if not name.startswith("stretto")), default=None)
+    best = min((at[name] for name in at if not name.startswith("stretto") and name != BY_HAND), default=None)
     ours = [name for name in columns if name.startswith("stretto") and name in at]
     return {name: at[name] / best for name in ours} if best else {}
 
@@ -126,6 +127,7 @@ def print_times(rows, field, title):
     """A table of one field, a row for each question, and how often Stretto is ahead."""
     columns = columns_of(rows)
     ours = [name for name in columns if name.startswith("stretto")]
+    beside_limit = [name for name in ours if BY_HAND in columns and name == "stretto cluster"]
     lines = []
     judged = []
     for (ranks, operation, user, size), at in by_question(rows, field):
@@ -133,9 +135,11 @@ def print_times(rows, field, title):
         judged.append(ratios)
         cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
         marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
+        marks += [f"{at[name] / at[BY_HAND]:.2f}" if at.keys() >= {name, BY_HAND} else "" for name in beside_limit]
         name = OPERATIONS[operation] + (", user memory" if user else "")
         lines.append([name, size_of(size), str(ranks), *cells, *marks])
     ratio_columns = [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+    ratio_columns += [f"{name.removeprefix('stretto ')} / {BY_HAND}" for name in beside_limit]
     print_table(title, ["operation", "size", "ranks", *columns, *ratio_columns], lines)
     print()
     for name in ours:

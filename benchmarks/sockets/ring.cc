@@ -16,6 +16,7 @@ namespace sockets_bench {
 namespace {
 
 constexpr std::size_t most_bytes_a_call = std::size_t{256} << 10U;
+constexpr std::size_t bytes_of_packet = std::size_t{32} << 10U;  // decision 36
 
 int checked(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
@@ -75,12 +76,17 @@ Descriptor Ring::connect_to(int peer) const {
   return connection;
 }
 
-void Ring::prepare(const Descriptor& connection, int send_buffer) const {
+void Ring::prepare(const Descriptor& connection) const {
   set(connection, IPPROTO_TCP, TCP_NODELAY, 1);
-  if (send_buffer > 0) set(connection, SOL_SOCKET, SO_SNDBUF, send_buffer);
+  if (manner_.send_buffer > 0) set(connection, SOL_SOCKET, SO_SNDBUF, manner_.send_buffer);
 }
 
-void Ring::join(int send_buffer) {
+const Descriptor& Ring::incoming_connection() const noexcept {
+  return from_previous_.number() < 0 ? to_next_ : from_previous_;
+}
+
+void Ring::join(const Manner& manner) {
+  manner_ = manner;
   const int ranks = int(addresses_.hosts.size());
   const auto accepted = [this] { return Descriptor(checked(accept(listener_.number(), nullptr, nullptr), "accept")); };
   from_previous_ = Descriptor();
@@ -90,32 +96,36 @@ void Ring::join(int send_buffer) {
     to_next_ = connect_to((rank_ + 1) % ranks);
     from_previous_ = accepted();
   }
-  prepare(to_next_, send_buffer);
+  prepare(to_next_);
 }
 
 std::size_t Ring::send_some(std::size_t bytes) {
-  return done_now(
-      send(to_next_.number(), outgoing_.data(), std::min(bytes, outgoing_.size()), MSG_DONTWAIT | MSG_NOSIGNAL),
-      "send");
+  const std::size_t most = manner_.at_once ? bytes_of_packet : outgoing_.size();
+  const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (manner_.at_once ? MSG_EOR : 0);
+  return done_now(send(to_next_.number(), outgoing_.data(), std::min(bytes, most), flags), "send");
 }
 
 std::size_t Ring::receive_some(std::size_t bytes) {
-  const Descriptor& from = from_previous_.number() < 0 ? to_next_ : from_previous_;
-  return done_now(recv(from.number(), incoming_.data(), std::min(bytes, incoming_.size()), MSG_DONTWAIT), "recv");
+  const std::size_t most = std::min(bytes, incoming_.size());
+  return done_now(recv(incoming_connection().number(), incoming_.data(), most, MSG_DONTWAIT), "recv");
 }
 
 void Ring::exchange(std::size_t bytes) {
   std::size_t to_send = bytes;
   std::size_t to_receive = bytes;
-  const int from = from_previous_.number() < 0 ? to_next_.number() : from_previous_.number();
+  const Descriptor& from = incoming_connection();
+  bool may_receive = !manner_.at_once;
   while (to_send > 0 || to_receive > 0) {
     const std::size_t sent = to_send > 0 ? send_some(to_send) : 0;
-    const std::size_t received = to_receive > 0 ? receive_some(to_receive) : 0;
+    const std::size_t received = may_receive && to_receive > 0 ? receive_some(to_receive) : 0;
     to_send -= sent;
     to_receive -= received;
     if (sent > 0 || received > 0) continue;
-    pollfd waits[] = {{to_send > 0 ? to_next_.number() : -1, POLLOUT, 0}, {to_receive > 0 ? from : -1, POLLIN, 0}};
+    if (manner_.at_once) set(from, SOL_SOCKET, SO_RCVLOWAT, int(to_receive));
+    pollfd waits[] = {{to_send > 0 ? to_next_.number() : -1, POLLOUT, 0},
+                      {to_receive > 0 ? from.number() : -1, POLLIN, 0}};
     checked(poll(waits, 2, -1), "poll");
+    may_receive = !manner_.at_once || waits[1].revents != 0;
   }
 }
 

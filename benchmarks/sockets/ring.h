@@ -19,6 +19,15 @@ class Descriptor {
   int number_;
 };
 
+/// How a rank hands its bytes to the kernel, and takes what comes from it.
+struct Manner {
+  std::string name;
+  int send_buffer = 0;  ///< bytes asked for; 0: the kernel's choice
+  /// Hands over all at once, in packets that a shaper's bucket lets pass, and is woken when all has come: as little
+  /// work as there can be, for the processor and for the kernel.
+  bool at_once = false;
+};
+
 /// Where the ranks listen: an address for each.
 struct Addresses {
   std::vector<std::string> hosts;
@@ -31,19 +40,20 @@ class Ring {
  public:
   /// Listens. All ranks have to before one of them joins.
   Ring(const Addresses& addresses, int rank);
-  /// `send_buffer`: bytes asked for, 0: the kernel's choice.
-  void join(int send_buffer);
+  void join(const Manner& manner);
   /// Sends so many bytes to the next rank, and receives as many.
   void exchange(std::size_t bytes);
 
  private:
   Descriptor connect_to(int peer) const;
-  void prepare(const Descriptor& connection, int send_buffer) const;
+  void prepare(const Descriptor& connection) const;
+  const Descriptor& incoming_connection() const noexcept;
   std::size_t send_some(std::size_t bytes);
   std::size_t receive_some(std::size_t bytes);
 
   const Addresses& addresses_;
   const int rank_;
+  Manner manner_;
   Descriptor listener_;
   Descriptor to_next_;
   Descriptor from_previous_;  // with two ranks unused

@@ -2,7 +2,8 @@
 // to the next rank and receives as much, without waiting in between and without adding. A ring over the same links is
 // not faster; for short vectors it is the kernel's wake-ups that this measures. One JSON object a line, for each size
 // and each of two send buffers: of 64 KiB, and as the kernel chooses. Or (--measure overlap) with a thread that does
-// that while the rank computes.
+// that while the rank computes; and in a third manner, which takes as little of its processor as can be: what that
+// loses of a computation, an all-reduce loses, too.
 //
 //   sockets_bench --ranks 2                                                           on the loopback
 //   sockets_bench --ranks 2 --namespaces a,b --addresses 10.78.0.1,10.78.0.2          in network namespaces, as root
@@ -39,6 +40,7 @@
 namespace {
 
 using sockets_bench::Descriptor;
+using sockets_bench::Manner;
 using sockets_bench::Ring;
 using stretto::program::median_of;
 using stretto::program::Overlapped;
@@ -48,7 +50,6 @@ constexpr int most_ranks = 64;
 constexpr double fewest_iterations = 8;
 constexpr double most_iterations = 5000;
 constexpr int first_calls = 3;
-constexpr int named_send_buffer = 64 << 10;
 
 using Clock = std::chrono::steady_clock;
 
@@ -112,13 +113,16 @@ class Rank {
       : options_(options), rank_(rank), meeting_(meeting), ring_(options.addresses, rank) {}
 
   void measure() {
-    for (const int send_buffer : {named_send_buffer, 0}) {
+    const bool overlap = options_.measure == "overlap";
+    std::vector<Manner> manners = {{"64 KiB", 64 << 10}, {"kernel's buffers"}};
+    if (overlap) manners.push_back({"at once", 4 << 20, true});
+    for (const Manner& manner : manners) {
       meeting_.meet();
-      ring_.join(send_buffer);
-      if (options_.measure == "overlap") {
-        measure_overlap(send_buffer);
+      ring_.join(manner);
+      if (overlap) {
+        measure_overlap(manner);
       } else {
-        for (const std::size_t size : options_.sizes) measure_size(size, send_buffer);
+        for (const std::size_t size : options_.sizes) measure_size(size, manner);
       }
     }
   }
@@ -160,7 +164,7 @@ class Rank {
             meeting_.greatest(rank_, together)};
   }
 
-  void measure_overlap(int send_buffer) {
+  void measure_overlap(const Manner& manner) {
     const std::size_t bytes = bytes_of_ring(overlap_bytes);
     std::vector<double> alone(overlap_calls_alone);
     for (double& each : alone) each = timed_call(bytes);
@@ -173,12 +177,12 @@ class Rank {
       const double computation = computation_alone(steps);
       tally.add(computation, overlapped_call(bytes, steps));
     }
-    nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, send_buffer);
+    nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, manner);
     tally.summary().write_to(result);
     print(result);
   }
 
-  void measure_size(std::size_t size, int send_buffer) {
+  void measure_size(std::size_t size, const Manner& manner) {
     const std::size_t bytes = bytes_of_ring(size);
     double estimate = 0;
     for (int i = 0; i < first_calls; ++i) estimate = timed_call(bytes);
@@ -186,17 +190,16 @@ class Rank {
     std::vector<double> seconds(std::size_t(std::clamp(fitting, fewest_iterations, most_iterations)));
     for (double& each : seconds) each = timed_call(bytes);
     std::sort(seconds.begin(), seconds.end());
-    nlohmann::ordered_json result = row("allreduce", size, send_buffer);
+    nlohmann::ordered_json result = row("allreduce", size, manner);
     result["iterations"] = seconds.size();
     result["median_seconds"] = seconds[seconds.size() / 2];
     result["p99_seconds"] = seconds[std::size_t(std::ceil(0.99 * double(seconds.size()))) - 1];
     print(result);
   }
 
-  nlohmann::ordered_json row(const char* operation, std::size_t size, int send_buffer) const {
-    const std::string buffer = send_buffer > 0 ? std::to_string(send_buffer >> 10) + " KiB" : "kernel's buffers";
+  nlohmann::ordered_json row(const char* operation, std::size_t size, const Manner& manner) const {
     return {{"operation", operation},
-            {"rival", "sockets, " + buffer},
+            {"rival", "sockets, " + manner.name},
             {"fabric", "processes"},
             {"ranks", options_.ranks},
             {"bytes", size}};

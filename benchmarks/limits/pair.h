@@ -1,0 +1,51 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace limits_bench {
+
+/// Two threads, ranks 0 and 1, and what they share: the all-reduce of a sum of doubles that does nothing else. No calls
+/// of a runtime, no messages, no errors, and both operands known to both.
+///
+/// What fits into a cache line travels in it, behind the number of the exchange. Of what is longer each rank reduces
+/// one half, straight from both inputs into both outputs, between two exchanges of a line.
+class Pair {
+ public:
+  /// So many doubles; input as in collective/operations.h.
+  explicit Pair(std::size_t elements);
+
+  // Each is called by both ranks, equally often, each by its own thread.
+
+  /// Returns when the other one has come.
+  void meet(int rank) { exchange(rank, nullptr, 0); }
+  void allreduce(int rank);
+
+  std::vector<double>& output(int rank) { return sides_[rank].output; }
+
+ private:
+  static constexpr std::size_t most_in_line = 7;
+
+  /// Apart from each other by two lines of a cache, which some processors fetch together.
+  struct alignas(128) Line {
+    std::atomic<std::uint64_t> number{0};
+    double values[most_in_line] = {};
+  };
+  /// The lines take turns: who writes one again has heard that the other has read it.
+  struct Side {
+    Line lines[2];
+    std::uint64_t exchanges = 0;
+    std::vector<double> input;
+    std::vector<double> output;
+  };
+
+  const Line& exchange(int rank, const double* values, std::size_t count);
+  void reduce_half(int rank);
+
+  std::size_t elements_;
+  Side sides_[2];
+};
+
+}  // namespace limits_bench
