@@ -15,7 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "collective/operations.h"
 #include "limits/pair.h"
 #include "stretto/base/affinity.h"
 
@@ -23,6 +22,11 @@ namespace {
 
 using limits_bench::Pair;
 using Clock = std::chrono::steady_clock;
+
+constexpr double fewest_calls = 8;
+constexpr double most_calls = 20'000;
+constexpr std::size_t calls_of_trial = 20;
+constexpr double shortest_call_seconds = 1e-7;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -63,28 +67,18 @@ Seen measure(Pair& pair, std::size_t calls) {
 }
 
 std::size_t calls_that_fit(Pair& pair, double seconds) {
-  const Seen trial = measure(pair, estimate_calls);
-  const double fitting = seconds / std::max(trial.calls[estimate_calls / 2], shortest_call_seconds);
-  return std::size_t(std::clamp(fitting, double(fewest_iterations), double(most_iterations)));
-}
-
-void verify(Pair& pair, std::size_t elements) {
-  for (int rank = 0; rank < 2; ++rank) {
-    for (std::size_t i = 0; i < elements; ++i) {
-      if (pair.output(rank)[i] == sum_of_inputs(2, i)) continue;
-      throw std::runtime_error("element " + std::to_string(i) + " is wrong");
-    }
-  }
+  const Seen trial = measure(pair, calls_of_trial);
+  const double fitting = seconds / std::max(trial.calls[calls_of_trial / 2], shortest_call_seconds);
+  return std::size_t(std::clamp(fitting, fewest_calls, most_calls));
 }
 
 void measure_size(std::size_t bytes, double seconds) {
-  const std::size_t elements = bytes / sizeof(double);
-  Pair pair(elements);
+  Pair pair(bytes / sizeof(double));
   const std::size_t calls = calls_that_fit(pair, seconds);
   const Seen seen = measure(pair, calls);
-  verify(pair, elements);
+  pair.verify();
   const nlohmann::ordered_json row = {
-      {"operation", operation_names[OPERATION_ALLREDUCE]},
+      {"operation", "allreduce"},
       {"rival", "by hand"},
       {"fabric", "threads"},
       {"memory", "segment"},

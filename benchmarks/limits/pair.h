@@ -14,7 +14,7 @@ namespace limits_bench {
 /// one half, straight from both inputs into both outputs, between two exchanges of a line.
 class Pair {
  public:
-  /// So many doubles; input as in collective/operations.h.
+  /// So many doubles.
   explicit Pair(std::size_t elements);
 
   // Each is called by both ranks, equally often, each by its own thread.
@@ -23,7 +23,8 @@ class Pair {
   void meet(int rank) { exchange(rank, nullptr, 0); }
   void allreduce(int rank);
 
-  std::vector<double>& output(int rank) { return sides_[rank].output; }
+  /// Throws std::runtime_error unless both outputs hold the sums.
+  void verify() const;
 
  private:
   static constexpr std::size_t most_in_line = 7;

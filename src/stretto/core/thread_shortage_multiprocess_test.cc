@@ -47,13 +47,12 @@ TEST_P(ThreadShortage, IsAnErrorThatNamesTheRemedy) {
   EXPECT_EQ(WEXITSTATUS(status), as_expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Workers, ThreadShortage,
-    testing::Values(Need{[] { Runtime runtime(test::options_for("local:2")); }, "STRETTO_WORKERS"}));
-INSTANTIATE_TEST_SUITE_P(
-    Watches, ThreadShortage,
-    testing::Values(Need{[] { const StallWatch watch({}, 1, [](NodeId, const std::string&) {}); },
-                         "STRETTO_STALL_SECONDS=0"}));
+INSTANTIATE_TEST_SUITE_P(Workers, ThreadShortage,
+                         testing::Values(Need{[] { Runtime runtime(test::options_for("local:2")); },
+                                              "STRETTO_WORKERS"}));
+INSTANTIATE_TEST_SUITE_P(Watches, ThreadShortage,
+                         testing::Values(Need{[] { const StallWatch watch({}, 1, [](NodeId, const std::string&) {}); },
+                                              "STRETTO_STALL_SECONDS=0"}));
 
 }  // namespace
 }  // namespace stretto
