@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "stretto/base/ids.h"
@@ -17,11 +18,15 @@ class Exposures {
   /// That peer shares memory, and was told where ours is.
   void note_shared(NodeId peer) { find_or_add(peer, true); }
   /// That peer was asked for so many pieces more, and may have put them all.
-  void note_pieces(NodeId peer, std::uint64_t pieces) { find_or_add(peer, false).pieces += pieces; }
+  void note_pieces(NodeId peer, std::uint64_t pieces) { find_or_add(peer, false).asked_for += pieces; }
 
+  /// The peer puts none of so many pieces that it was asked for.
+  void take_back(NodeId peer, std::uint64_t pieces) noexcept {
+    if (Exposure* const found = find(peer)) found->asked_for -= pieces;
+  }
   /// The peer has put no more than so many pieces.
   void limit(NodeId peer, std::uint64_t pieces) noexcept {
-    if (Exposure* const found = find(peer)) found->pieces = std::min(found->pieces, pieces);
+    if (Exposure* const found = find(peer)) found->most = std::min(found->most, pieces);
   }
   /// The same, and it touches shared memory no more. Returns whether it was one of these peers.
   bool release(NodeId peer, std::uint64_t pieces) noexcept {
@@ -30,7 +35,7 @@ class Exposures {
     if (found->shared) {
       forget(peer);
     } else {
-      found->pieces = std::min(found->pieces, pieces);
+      found->most = std::min(found->most, pieces);
     }
     return true;
   }
@@ -41,7 +46,9 @@ class Exposures {
   /// Forgets the peers whose pieces have come: `come(peer)` of them.
   template <class Come>
   void forget_past(Come&& come) {
-    std::erase_if(list_, [&come](const Exposure& each) { return !each.shared && come(each.peer) >= each.pieces; });
+    std::erase_if(list_, [&come](const Exposure& each) {
+      return !each.shared && come(each.peer) >= std::min(each.asked_for, each.most);
+    });
   }
 
   std::vector<NodeId> peers() const {
@@ -54,7 +61,9 @@ class Exposures {
   struct Exposure {
     NodeId peer;
     bool shared;
-    std::uint64_t pieces;  // over a wire: that it has put, or, while we don't know, that we have asked for
+    // Over a wire: the pieces that we have asked for, and how many it has put, if we know.
+    std::uint64_t asked_for = 0;
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   };
 
   Exposure* find(NodeId peer) noexcept {
@@ -64,7 +73,7 @@ class Exposures {
   }
   Exposure& find_or_add(NodeId peer, bool shared) {
     Exposure* const known = find(peer);
-    return known != nullptr ? *known : list_.emplace_back(Exposure{peer, shared, 0});
+    return known != nullptr ? *known : list_.emplace_back(Exposure{peer, shared});
   }
 
   std::vector<Exposure> list_;

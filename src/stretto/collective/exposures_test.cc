@@ -45,5 +45,21 @@ TEST(Exposures, PiecesOverAWireAreWaitedFor) {
   EXPECT_TRUE(exposures.empty());
 }
 
+TEST(Exposures, WhatIsTakenBackIsNotAmongThePiecesThatWerePut) {
+  Exposures exposures;
+  exposures.note_pieces(2, 4);
+  exposures.note_pieces(2, 3);
+  exposures.limit(2, 4);
+  exposures.take_back(2, 3);  // after that, as before it
+  exposures.take_back(9, 1);
+  std::uint64_t come = 3;
+  const auto forget_past = [&] { exposures.forget_past([&](NodeId) { return come; }); };
+  forget_past();
+  EXPECT_EQ(exposures.peers(), (std::vector<NodeId>{2})) << "3 of 4 have come";
+  come = 4;
+  forget_past();
+  EXPECT_TRUE(exposures.empty());
+}
+
 }  // namespace
 }  // namespace stretto

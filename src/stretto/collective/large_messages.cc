@@ -481,6 +481,13 @@ void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
   operation_.run();
 }
 
+// It takes the data to be small, and may be through: asked what it has put, it would say all that it was asked for.
+std::uint64_t LargeMessages::note_whole(std::uint32_t step) {
+  if (transfers_.empty() || step_at(step).shares_memory || !std::exchange(transfers_[step].told, false)) return 0;
+  operation_.service_.forget_landing(transfers_[step].landing);
+  return pieces_of(step_at(step).data.bytes);
+}
+
 void LargeMessages::on_piece(NodeId from, std::uint32_t step) {
   if (step_at(step).node != from) return;  // not its to fill
   Transfer& incoming = transfer(step);

@@ -79,6 +79,8 @@ class LargeMessages {
   void on_done(const CallHeader& header, NodeId from);
   void on_landed(const LandedHeader& header, NodeId from);
   void on_taken(const TakenHeader& header, NodeId from);
+  /// The peer has sent all of it in one message. Returns how many pieces it was asked for, which it won't put.
+  std::uint64_t note_whole(std::uint32_t step);
   /// One more piece has come over a wire.
   void on_piece(NodeId from, std::uint32_t step);
 

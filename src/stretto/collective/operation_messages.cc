@@ -140,7 +140,11 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
   switch (message.type) {
     case fabric::MessageType::collective_data: {
       const auto theirs = fabric::read_header<CallHeader>(message);
-      if (accepts(from, theirs)) on_data(theirs, message);
+      if (accepts(from, theirs)) {
+        on_data(theirs, message);
+      } else if (stage_ == Stage::failed) {
+        on_data_after_failure(theirs, from);
+      }
       break;
     }
     case fabric::MessageType::collective_ready: take(message, large_, &LargeMessages::on_ready); break;
@@ -186,6 +190,7 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
 void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {
   const ConstByteSpan payload = message.payload;
   const std::uint32_t step = receive_step(message.from, theirs.tag);
+  if (step != Plan::none && step_at(step).is_large()) large_.note_whole(step);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
   if (step_at(step).is_large() || large_.is_granted(step) || !states_.note_message(step)) {
     refuse(message.from, "sends data that have no place there");
@@ -197,6 +202,14 @@ void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Messag
   copy_bytes(data_of(step).data(), payload);
   complete_step(step);
   run();
+}
+
+void CollectiveOperation::on_data_after_failure(const CallHeader& theirs, NodeId from) {
+  if (theirs.identity.digest != identity().digest) return;
+  const std::uint32_t step = receive_step(from, theirs.tag);
+  if (step == Plan::none || !step_at(step).is_large()) return;
+  exposures_.take_back(from, large_.note_whole(step));
+  finish_if_untouched();
 }
 
 // Who finds out about a mismatch knows its own call's place; here is ours.
