@@ -14,10 +14,31 @@ schedule::Costs costs_of(const fabric::SimOptions& machine) {
           .byte_time = machine.seconds_per_byte};
 }
 
+// A message announces what is large. Its ends are busy beside all else that they do, which a price adds up: so half.
+double announcement_by(double overhead) { return overhead / 2; }
+
 schedule::Costs costs_inside_hosts(const fabric::SimOptions& machine) {
   return {.latency = machine.inside_latency,
           .overhead = machine.inside_overhead,
+          .announcement = announcement_by(machine.inside_overhead),
           .byte_time = machine.inside_seconds_per_byte};
+}
+
+// Where segments are reached, bytes take time in small messages alone: the sender's, of which each end is priced half.
+schedule::Costs in_place(schedule::Costs costs) {
+  costs.announcement = announcement_by(costs.overhead);
+  costs.inline_time = costs.byte_time / 2;
+  costs.byte_time = 0;
+  return costs;
+}
+
+// Of its links, `local` stands for what lies between hosts whose nodes reach each other's segments.
+void put_costs_of(const fabric::SimOptions& machine, schedule::CostTable& table) {
+  const schedule::Costs inside = costs_inside_hosts(machine);
+  table.of(schedule::Link::wire) = costs_of(machine);
+  table.of(schedule::Link::local) = in_place(costs_of(machine));
+  table.of(schedule::Link::host) = machine.segments_in_place ? in_place(inside) : inside;
+  table.origins.fill("the simulated machine's");
 }
 
 }  // namespace
@@ -26,21 +47,17 @@ schedule::CostTable costs_of(const Surroundings& surroundings) {
   const Tuning& tuning = surroundings.tuning;
   schedule::CostTable table =
       tuning.text.empty() ? schedule::built_in_costs() : schedule::parse_cost_table(tuning.text, tuning.origin);
-  if (surroundings.simulated != nullptr) {
-    table.of(schedule::Link::wire) = costs_of(*surroundings.simulated);
-    table.of(schedule::Link::host) = costs_inside_hosts(*surroundings.simulated);
-    for (const schedule::Link link : {schedule::Link::wire, schedule::Link::host}) {
-      table.origin(link) = "the simulated machine's";
-    }
-  }
+  if (surroundings.simulated != nullptr) put_costs_of(*surroundings.simulated, table);
   return table;
 }
 
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link) {
-  return {.link = link,
+  const fabric::SimOptions* const machine = surroundings.simulated;
+  const bool is_one_host = machine != nullptr && machine->hosts == 1;  // nothing leaves it, whatever its nodes reach
+  return {.link = is_one_host ? schedule::Link::host : link,
           .ranks_of_machine = surroundings.occupancy.nodes,
           .cores_of_machine = surroundings.occupancy.cores,
-          .maps = surroundings.simulated == nullptr};
+          .maps = machine == nullptr || machine->segments_in_place};
 }
 
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group) {

@@ -17,7 +17,7 @@ namespace stretto {
 /// machine. Throws Error(bad_input) if the tuning is no table of costs.
 schedule::CostTable costs_of(const Surroundings& surroundings);
 
-/// Where the ranks of a group are, between whom there is `link`.
+/// Where the ranks of a group are, between whom there is `link`. On a simulated machine of one host they are inside it.
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
 
 /// On which host each member of a group is, for schedules to go by: known where the members are on several hosts, and

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "stretto/base/error.h"
 #include "stretto/collective/collective.h"
+#include "stretto/core/segment_array.h"
 #include "stretto/core/test_support.h"
+#include "stretto/fabric/spec.h"
 
 namespace stretto {
 namespace {
@@ -75,6 +78,96 @@ TEST(Selector, GoesByTheTuningAndByTheSimulatedMachine) {
   here.simulated = &machine;
   EXPECT_EQ(costs_of(here).of(Link::wire).latency, 5e-6);
   EXPECT_EQ(costs_of(here).of(Link::wire).byte_time, 3e-9);
+}
+
+fabric::SimOptions machine_of(const std::string& spec) { return fabric::parse_spec(spec).sim; }
+
+TEST(Selector, OnASimulatedMachineOfOneHostNothingGoesByAWire) {
+  const fabric::SimOptions one = machine_of("sim:8,hosts=1,inside_latency=3us,inside_overhead=2us");
+  Surroundings here;
+  here.simulated = &one;
+  const schedule::Placement placement = placement_of(here, Link::wire);
+  EXPECT_EQ(placement.link, Link::host);
+  EXPECT_FALSE(placement.maps);
+  EXPECT_EQ(costs_of(here).of(placement.link).latency, 3e-6);
+  EXPECT_EQ(costs_of(here).of(placement.link).announcement, 1e-6);
+  const fabric::SimOptions two = machine_of("sim:8,hosts=2");
+  here.simulated = &two;
+  EXPECT_EQ(placement_of(here, Link::wire).link, Link::wire);
+}
+
+TEST(Selector, WhereSimulatedNodesReachSegmentsLargeDataTakeNoTime) {
+  const fabric::SimOptions machine = machine_of("sim:8,hosts=2,latency=5us,peer_pointer=segments");
+  Surroundings here;
+  here.simulated = &machine;
+  EXPECT_TRUE(placement_of(here, Link::local).maps);
+  const schedule::CostTable table = costs_of(here);
+  EXPECT_EQ(table.of(Link::local).latency, machine.latency);
+  EXPECT_EQ(table.of(Link::host).latency, machine.inside_latency);
+  for (const Link link : {Link::local, Link::host}) {
+    EXPECT_EQ(table.of(link).byte_time, 0);
+    EXPECT_GT(table.of(link).inline_time, 0);
+    EXPECT_EQ(table.of(link).reduction_time, 0);
+    EXPECT_EQ(table.origin(link), "the simulated machine's");
+  }
+}
+
+/// Virtual seconds until the last node is through with a call in segment memory, by the named algorithm, or (no name)
+/// as it is chosen.
+double seconds_of(const std::string& machine, Operation operation, std::size_t bytes, std::string_view name = {},
+                  std::uint32_t segments = 1) {
+  Runtime runtime(test::options_for(machine));
+  double end = 0;
+  runtime.run([&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    SegmentArray<std::uint64_t> input(node, bytes / sizeof(std::uint64_t));
+    SegmentArray<std::uint64_t> output(node, input.size());
+    std::fill(input.begin(), input.end(), node.id());
+    const std::span<const std::uint64_t> mine(input.data(), input.size());
+    const std::span<std::uint64_t> made(output.data(), output.size());
+    const CollectiveOptions options = CollectiveOptions().algorithm(name, segments);
+    switch (operation) {
+      case Operation::broadcast: co_await broadcast(node, all, made, 0, options); break;
+      case Operation::reduce: co_await reduce(node, all, mine, made, sum, 0, options); break;
+      case Operation::scan: co_await scan(node, all, mine, made, sum, options); break;
+      default: co_await allreduce(node, all, mine, made, sum, options);
+    }
+    end = std::max(end, node.now());
+  });
+  return end;
+}
+
+struct SimulatedCall {
+  std::string machine;
+  Operation operation;
+  std::size_t bytes;
+};
+
+TEST(Selector, WhatIsChosenTakesTheLeastVirtualTimeInsideAHostAndInPlace) {
+  const std::string inside = "sim:8,hosts=1";
+  const std::string in_place = "sim:8,peer_pointer=segments";
+  const std::string in_place_of_16 = "sim:16,peer_pointer=segments";
+  const std::string inside_in_place = "sim:8,hosts=1,peer_pointer=segments";
+  for (const auto& [machine, operation, bytes] : {
+           SimulatedCall{inside, Operation::allreduce, 64 << 10U},
+           {in_place, Operation::broadcast, 8},
+           {in_place, Operation::reduce, 1024},
+           {in_place_of_16, Operation::allreduce, 16 << 10U},
+           {in_place_of_16, Operation::allreduce, 1 << 20U},
+           {in_place, Operation::scan, 64 << 10U},
+           {in_place, Operation::scan, 1 << 20U},
+           {inside_in_place, Operation::allreduce, 1 << 20U},
+       }) {
+    const double chosen = seconds_of(machine, operation, bytes);
+    schedule::Request request;
+    request.shape = {.operation = operation, .size = machine_of(machine).nodes};
+    request.bytes = bytes;
+    for (const schedule::Candidate& each : rank_candidates(request, schedule::built_in_costs())) {
+      const double seconds = seconds_of(machine, operation, bytes, each.algorithm->name(), each.segments);
+      EXPECT_LE(chosen, seconds) << machine << ", " << bytes << " bytes: " << each.algorithm->name() << ", "
+                                 << each.segments;
+    }
+  }
 }
 
 TEST(Selector, ABadTableIsOneClearErrorAtTheStart) {

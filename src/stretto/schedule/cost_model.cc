@@ -103,10 +103,9 @@ class ExecutorTiming {
   ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const LinkCosts& costs,
                  bool all)
       : shape_(shape),
-        costs_(costs.between),
-        inside_(costs.inside),
-        shares_memory_(placement.link != Link::wire),
-        shares_memory_inside_(placement.maps && placement.inside != Link::wire),
+        between_{costs.between, placement.link == Link::wire, placement.maps && placement.link != Link::wire,
+                 shape.hosts.are_known()},
+        inside_{costs.inside, placement.inside == Link::wire, placement.maps && placement.inside != Link::wire, false},
         pause_(pause_of(shape, placement, costs.between)),
         wires_(shape.hosts),
         readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all) {}
@@ -130,7 +129,7 @@ class ExecutorTiming {
   }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
-    const Path path = path_to(step.peer);
+    const Path& path = path_to(step.peer);
     const Costs& costs = path.costs;
     const bool is_large = bytes > most_inline_bytes;
     const Way way = way_to(step.peer, path, bytes);
@@ -148,8 +147,9 @@ class ExecutorTiming {
       clock.now = std::max(clock.now, ready_at(step.peer) + costs.announcement + costs.latency);
       work(clock, costs.announcement);
     }
-    if (path.shares_memory) {
-      const double byte_time = is_large ? copying_time(step, costs) : costs.inline_time;
+    if (!path.is_wire) {
+      const bool is_packed = path.shares_memory && !is_large;
+      const double byte_time = is_packed ? costs.inline_time : copying_time(step, costs);
       work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
       return clock.now + costs.latency;
     }
@@ -163,31 +163,32 @@ class ExecutorTiming {
   }
 
   void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
-    const Path path = path_to(step.peer);
+    const Path& path = path_to(step.peer);
     const Costs& costs = path.costs;
     const Way way = way_to(me_, path, bytes);
     const bool is_large = bytes > most_inline_bytes || way != Way::sent;
     if (is_large && way != Way::lent) work(clock, costs.announcement);
-    const bool takes_a_wire = !path.shares_memory;
+    // Where no wire sees to it, what is large still comes in turn: who combines has room for little of it at a time.
+    const bool comes_in_turn = path.is_wire || (is_large && !path.shares_memory);
     Clock& wire = wire_on(path, clock);
-    clock.now = std::max({clock.now, arrival, takes_a_wire ? wire.next_receive : 0});
+    clock.now = std::max({clock.now, arrival, comes_in_turn ? wire.next_receive : 0});
     if (!has_waited_) {
       turns_ += weight_;
       clock.now += pause_;
     }
     has_waited_ = has_waited_ || weight_ > 0;
-    if (takes_a_wire) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
+    if (comes_in_turn) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
     if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
     const double copied = is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
     work(clock, costs.overhead + static_cast<double>(bytes) * (is_large ? copied : costs.inline_time));
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
-    work(clock, static_cast<double>(bytes) * costs_.reduction_time);
+    work(clock, static_cast<double>(bytes) * between_.costs.reduction_time);
   }
 
   void copy(Clock& clock, std::size_t step, std::uint64_t bytes) {
-    if (!is_left_out(step)) work(clock, static_cast<double>(bytes) * costs_.copy_time);
+    if (!is_left_out(step)) work(clock, static_cast<double>(bytes) * between_.costs.copy_time);
   }
 
   /// Of cores, by all ranks that were followed.
@@ -203,13 +204,11 @@ class ExecutorTiming {
   /// What a message goes by.
   struct Path {
     const Costs& costs;
+    bool is_wire;
     bool shares_memory;
     bool leaves_the_host;
   };
-  Path path_to(Rank peer) const {
-    if (wires_.are_inside(me_, peer)) return {inside_, shares_memory_inside_, false};
-    return {costs_, shares_memory_, shape_.hosts.are_known()};
-  }
+  const Path& path_to(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : between_; }
   /// Who is not followed, but only met, has a clock for this one message.
   Clock& wire_on(const Path& path, Clock& clock) {
     return weight_ > 0 && path.leaves_the_host ? wires_.of(me_) : clock;
@@ -242,10 +241,8 @@ class ExecutorTiming {
   }
 
   const Shape& shape_;
-  const Costs& costs_;
-  const Costs& inside_;
-  bool shares_memory_;
-  bool shares_memory_inside_;
+  Path between_;
+  Path inside_;
   double pause_;
   HostWires wires_;
   Readers readers_;

@@ -16,9 +16,8 @@ struct Placement {
   /// it has fewer. Hosts that are containers of one machine share its cores.
   Rank ranks_of_machine = 1;
   std::uint32_t cores_of_machine = 1;
-  /// Of shapes whose hosts are known: between ranks of one host, and whether these reach each other's memory; otherwise
-  /// others than their cores carry what they exchange, as on a wire.
-  Link inside = Link::host;
+  Link inside = Link::host;  ///< of shapes whose hosts are known, between ranks of one host
+  /// Whether ranks reach each other's memory where there is no wire between them.
   bool maps = true;
 
   friend bool operator==(const Placement&, const Placement&) = default;
@@ -52,6 +51,8 @@ enum class Follow : std::uint8_t {
 /// written, or the receiver (receivers_read); both copy what is inline; and what a receiver only combines in the first
 /// round is read where it lies (in_place.h), which costs the reduction and no copy; where it is lent, messages there
 /// and back take the place of announcements. On a wire a large message's bytes cost nobody's time but the link's.
+/// Where there is no wire and memory is not reached (Placement::maps), every byte costs its sender's time, nothing is
+/// read where it lies, and a rank takes large messages one after another.
 ///
 /// Where ranks outnumber cores, a machine's cores are a bound: all that its ranks do, and a turn for every round in
 /// which a rank waits for messages, shared by them. A process that waits is then also without its core for half of a

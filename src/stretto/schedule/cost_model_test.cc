@@ -133,10 +133,33 @@ TEST(CostModel, MessagesInsideAHostGoByItsCosts) {
   expect_near(path(Hosts::even(2, 2), true), between);
   const double copies = 2 * 4000 * near_costs.inline_time;
   expect_near(path(Hosts::even(2, 1), true), 2 * near_costs.overhead + near_costs.latency + copies);
-  // Where memory is not shared, others than the cores carry it.
+  // Where memory is not reached, every byte takes its sender's time.
   expect_near(path(Hosts::even(2, 1), false),
               2 * near_costs.overhead + near_costs.latency + 4000 * (near_costs.byte_time + near_costs.inline_time));
   expect_near(path(Hosts(), true), between);
+}
+
+TEST(CostModel, WhereMemoryIsNotReachedEveryByteTakesItsSendersTime) {
+  constexpr Placement apart{.link = Link::host, .maps = false};
+  // Three at once leave one after the other, and a node's work is not hidden behind its bytes as on a wire.
+  const double small = 4000 * costs.byte_time + costs.overhead;
+  expect_near(price_of("linear_broadcast", 4, 4000, apart).path,
+              3 * small + costs.latency + costs.overhead + 4000 * costs.inline_time);
+  // What is large is announced and sent, though memory would have it read by its receiver.
+  const double announced = costs.announcement + costs.latency + costs.announcement;
+  const double large = 100'000 * costs.byte_time + costs.overhead;
+  expect_near(price_of("linear_broadcast", 2, 100'000, apart).path, announced + large + costs.latency + costs.overhead);
+  // Of three that give to one only those with much wait for each other.
+  const test::Custom three_to_one(Operation::allgather, 1, 0, [](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+    if (me > 0) return sink.send(0, input());
+    for (const Rank peer : {1U, 2U, 3U}) sink.receive(peer, output(peer));
+  });
+  const auto path = [&](std::uint64_t bytes) {
+    return price(three_to_one, {.operation = Operation::allgather, .size = 4}, bytes, apart, costs).path;
+  };
+  expect_near(path(4000), small + costs.latency + 3 * (costs.overhead + 4000 * costs.inline_time));
+  expect_near(path(100'000),
+              announced + large + costs.latency + 2 * (costs.gap + 100'000 * costs.byte_time) + costs.overhead);
 }
 
 TEST(CostModel, RanksOfAHostShareItsWire) {
