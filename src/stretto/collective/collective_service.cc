@@ -143,7 +143,7 @@ void CollectiveService::Greetings::say(Item* item) noexcept {
 }
 
 CollectiveService::~CollectiveService() {
-  for (CollectiveOperation* const operation : under_way_) arena::destroy(operation);
+  for_each_under_way([](CollectiveOperation& operation) { arena::destroy(&operation); });
 }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
@@ -217,6 +217,7 @@ bool CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call
     PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
     Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
     if (known == nullptr || !known->keeps_any()) return;
+    its_stream->make_room(1);
     has_begun = true;
     if (const unsigned looks = looks_inline(*known)) {
       completion = run_inline(*its_stream, *known, std::move(call), options, looks);
@@ -258,10 +259,11 @@ unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
 // REQUIRES: an operation is kept, which takes it over where messages are missing.
 Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
                                     const CollectiveOptions& options, unsigned looks) {
-  const Identity identity{its_stream.id(), its_stream.next_sequence(1), prepared.digest};
+  const Identity identity{its_stream.id(), its_stream.next_sequence(), prepared.digest};
   InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
   node_.engine().note_look();
   const bool is_over = run.run(looks);
+  its_stream.take_sequence(1);  // now: what has come for it meanwhile is kept as what comes early
   prepared.inline_attempts.note(is_over);
   if (is_over) {
     SavedMessages others = its_stream.pass(identity);
@@ -285,8 +287,7 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
                                 const Named& named) {
   Event completion;
   const auto make = [&] {
-    completion = node_.events().create();
-    return arena::make<CollectiveOperation>(*this, group, std::move(call), options, named, completion);
+    return arena::make_owned<CollectiveOperation>(*this, group, std::move(call), options, named);
   };
   const auto begin_now = [&] {
     if (named.algorithm != nullptr) named_last_ = named.algorithm;
@@ -296,12 +297,16 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
     if (&members == &group) its_stream.note_plans(plans);
     const Rank rank = &members == &group ? me : members.rank_of(node_.id());
     Preparation& prepared = plans.prepare(call, rank, named);
-    CollectiveOperation* operation = prepared.take_kept(std::move(call), options);
+    arena::Owned<CollectiveOperation> operation(prepared.take_kept(std::move(call), options));
     if (operation == nullptr) operation = make();
+    operation->make_ready(its_stream, prepared);
     completion = operation->completion();
-    operation->join(its_stream, prepared);
+    operation.release()->join(its_stream, prepared);
   };
-  if (!try_run(begin_now)) endpoint_.context().post(make());
+  if (try_run(begin_now)) return completion;
+  arena::Owned<CollectiveOperation> operation = make();
+  completion = operation->completion();
+  endpoint_.context().post(operation.release());
   return completion;
 }
 
@@ -348,8 +353,7 @@ void CollectiveService::begin(CollectiveOperation& operation) {
 void CollectiveService::begin_one(CollectiveOperation& operation) {
   Stream& its_stream = operation.stream();
   const std::uint32_t sequence = operation.identity().sequence;
-  operation.place_under_way = under_way_.size();
-  under_way_.push_back(&operation);
+  under_way_.add(operation);
   if (!its_stream.begin(sequence, operation)) {
     operation.begin();
     return;
@@ -362,10 +366,7 @@ void CollectiveService::begin_one(CollectiveOperation& operation) {
 
 void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity());
-  CollectiveOperation* const last = under_way_.back();
-  last->place_under_way = operation.place_under_way;
-  under_way_[last->place_under_way] = last;
-  under_way_.pop_back();
+  under_way_.remove(operation);
 }
 
 void CollectiveService::use_early(SavedMessages& messages) {
@@ -461,19 +462,10 @@ void CollectiveService::on_notification(NodeId from, fabric::Notification notifi
   found->second.operation->on_piece(from, found->second.step);
 }
 
-// In an order that follows from the calls. Those that end meanwhile, in consequence, are left out.
+// Those that end meanwhile, in consequence, are left out.
 template <class Visit>
 void CollectiveService::for_each_under_way(Visit&& visit) {
-  std::vector<std::pair<Stream*, std::uint32_t>> all;
-  for (const CollectiveOperation* const operation : under_way_) {
-    all.emplace_back(&operation->stream(), operation->identity().sequence);
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first->id(), a.second) < std::pair(b.first->id(), b.second);
-  });
-  for (const auto& [its_stream, sequence] : all) {
-    if (CollectiveOperation* const operation = its_stream->find(sequence)) visit(*operation);
-  }
+  under_way_.for_each([&](UnderWay::Member& member) { visit(static_cast<CollectiveOperation&>(member)); });
 }
 
 void CollectiveService::look(Which which, std::vector<std::string>& sentences) {

@@ -22,6 +22,7 @@
 #include "stretto/collective/plan_cache.h"
 #include "stretto/collective/selector.h"
 #include "stretto/collective/stream.h"
+#include "stretto/collective/under_way.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/node.h"
 #include "stretto/core/operations.h"
@@ -99,6 +100,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
+  /// Ends a number of a call that could not be planned.
+  void pass_unknown(Stream& its_stream, std::uint32_t sequence) {
+    SavedMessages early = its_stream.pass_unknown(sequence);
+    use_early(early);
+  }
   /// An operation that has begun is over.
   void end(CollectiveOperation& operation);
   /// Whether any node is lost.
@@ -164,8 +170,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
   std::uint32_t first_sequence_ = 0;                   // of each
-  std::vector<CollectiveOperation*> under_way_;        // each knows its place
-  const schedule::Algorithm* named_last_ = nullptr;    // by a caller
+  UnderWay under_way_;
+  const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
   std::map<NodeId, SharedCopy> copies_;
   Greetings greetings_{*this};

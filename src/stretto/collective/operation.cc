@@ -16,8 +16,7 @@
 namespace stretto {
 
 CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                                         const CollectiveOptions& options, const Named& named,
-                                         Event completion) noexcept
+                                         const CollectiveOptions& options, const Named& named)
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
@@ -26,11 +25,12 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
-      completion_(completion),
+      completion_(service.node().events().create()),
       where_(options.where()),
       scratch_(service.endpoint().segment()) {}
 
 CollectiveOperation::~CollectiveOperation() {
+  if (stage_ == Stage::called) service_.node().events().discard(completion_);
   if (next_completion_.exists()) service_.node().events().discard(next_completion_);
 }
 
@@ -62,7 +62,8 @@ bool CollectiveOperation::may_serve_again() const noexcept {
 void CollectiveOperation::leave() noexcept {
   if (!parked_.empty()) parked_ = SavedMessages();
   has_served_ = true;
-  if (!preparation_->end_use(*this, next_completion_.exists())) arena::destroy(this);
+  const bool has_joined = preparation_ != nullptr;
+  if (!has_joined || !preparation_->end_use(*this, next_completion_.exists())) arena::destroy(this);
 }
 
 // Runs on whatever thread triggered the precondition.
@@ -76,14 +77,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   CollectiveOperation& operation = *static_cast<CollectiveOperation*>(item);
   const Entry entry(operation);
   switch (operation.stage_) {
-    case Stage::called: {
-      CollectiveService& service = operation.service_;
-      Stream& stream = service.stream(operation.stream_id_);
-      const Rank me = operation.group_.rank_of(service.node().id());
-      PlanCache::OfGroup& plans = service.plans_of(operation.group_);
-      operation.join(stream, plans.prepare(operation.call_, me, operation.named_));
-      break;
-    }
+    case Stage::called: operation.join_in_turn(); break;
     case Stage::waiting:
       operation.has_turn_ = false;
       operation.service_.begin(operation);
@@ -106,10 +100,43 @@ std::uint32_t CollectiveOperation::calls() const noexcept {
   return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
 
-// Before it takes a number, which others would wait for: there may be no memory.
-void CollectiveOperation::plan_by(Preparation& prepared) {
+// Its caller has its event: where there is no memory, that is what hears of it.
+void CollectiveOperation::join_in_turn() {
+  Stream* its_stream = nullptr;
+  Preparation* prepared = nullptr;
+  Cause shortage;
+  try {
+    its_stream = &service_.stream(stream_id_);
+    prepared = &service_.plans_of(group_).prepare(call_, group_.rank_of(service_.node().id()), named_);
+    make_ready(*its_stream, *prepared);
+  } catch (...) {
+    shortage = cause_of_current_exception("a collective");
+  }
+  if (shortage == nullptr) {
+    join(*its_stream, *prepared);
+  } else {
+    fail_to_join(shortage);
+  }
+}
+
+// It counts as a call all the same, or this node's next one would be taken for this one. Its peers hear of it, and what
+// they have sent for it is used up. For what little that takes there has to be memory now.
+void CollectiveOperation::fail_to_join(const Cause& cause) {
+  has_turn_ = false;
+  stage_ = Stage::over;
+  Stream& its_stream = service_.stream(stream_id_);
+  header_.identity = {stream_id_, its_stream.take_sequence(calls()), 0};
+  service_.node().events().complete(completion_, cause);
+  for (std::uint32_t left = calls(); left > 0; --left, ++header_.identity.sequence) {
+    service_.tell_failure(*this, cause, Tell::everybody);
+    service_.pass_unknown(its_stream, header_.identity.sequence);
+  }
+}
+
+// Before it takes a number, which others would wait for.
+void CollectiveOperation::make_ready(Stream& stream, const Preparation& prepared) {
+  stream.make_room(calls());
   if (has_served_) return;
-  preparation_ = &prepared;
   plan_ = &prepared.plan;
   if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
   placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
@@ -117,6 +144,7 @@ void CollectiveOperation::plan_by(Preparation& prepared) {
 
 void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence) {
   stream_ = &stream;
+  preparation_ = &prepared;
   prepared.begin_use();
   header_.identity = stream.identify(sequence, call_, prepared);
   header_.line = where_.line();
@@ -126,12 +154,14 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 }
 
 void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
-  plan_by(prepared);
-  go_by(stream, prepared, stream.next_sequence(calls()));
+  const std::uint32_t sequence = stream.take_sequence(calls());
+  go_by(stream, prepared, sequence);
   if (precondition_.exists()) {
-    // It keeps its turn until it is told.
     const EventState state = service_.node().events().subscribe(precondition_, this, &failure_);
-    if (state == EventState::untriggered) return;
+    if (state == EventState::untriggered) {
+      stream.put_off(sequence, calls());
+      return;  // it keeps its turn until it is told
+    }
   }
   has_turn_ = false;
   service_.begin(*this);

@@ -21,6 +21,7 @@
 #include "stretto/collective/saved_messages.h"
 #include "stretto/collective/scratch.h"
 #include "stretto/collective/step_states.h"
+#include "stretto/collective/under_way.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/operations.h"
 #include "stretto/core/waiter.h"
@@ -37,19 +38,19 @@ class Stream;
 ///
 /// Lives in the arena, as waiters must. Owns itself; gone when its event has triggered and nothing of it is under way.
 /// After `launch` it is touched under the baton only.
-class CollectiveOperation final : public Waiter, public fabric::Item {
+class CollectiveOperation final : public Waiter, public fabric::Item, public UnderWay::Member {
  public:
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
   enum class Tell : std::uint8_t { neighbours, everybody };
 
   /// One that takes its number when it gets the baton (it is to be posted), and begins when its precondition has
-  /// triggered. `named`: how the caller wants it done. `completion` triggers when it is over.
+  /// triggered. `named`: how the caller wants it done. Throws Error(out_of_resources).
   CollectiveOperation(CollectiveService& service, const Group& group, CollectiveCall&& call,
-                      const CollectiveOptions& options, const Named& named, Event completion) noexcept;
+                      const CollectiveOptions& options, const Named& named);
   ~CollectiveOperation();
   /// Has it serve another call like the one that it has served. REQUIRES: it was kept (see Preparation).
   void renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept;
-  /// Triggers when it is over.
+  /// Triggers when it is over. Nobody has heard of it who goes without joining.
   Event completion() const noexcept { return completion_; }
 
   /// The members, by rank of the schedule.
@@ -57,7 +58,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   const Identity& identity() const noexcept { return header_.identity; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
-  std::size_t place_under_way = 0;  ///< the service's: among those that are under way
   // REQUIRE: it has its number.
   Stream& stream() const noexcept { return *stream_; }
   const Plan& plan() const noexcept { return preparation_->plan; }
@@ -68,9 +68,13 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   /// A sentence that names the nodes it waits for; empty if it waits for none, or not as `which` has it.
   std::string what_it_waits_for(Operations::Which which);
 
+  /// Takes the memory that it takes to join. Where there is none it throws, and may still be destroyed.
+  void make_ready(Stream& stream, const Preparation& prepared);
+
   // What the service tells it. After each of these calls it may be gone.
 
-  /// Gives it its number and its plan, and begins it as soon as its precondition has triggered.
+  /// Gives it its number and its plan, and begins it as soon as its precondition has triggered. REQUIRES: it is ready;
+  /// of one that was kept, that the stream has room.
   void join(Stream& stream, Preparation& prepared);
   /// The same, of one that was kept, for a call that was begun inline and goes on from there, or fails as that did.
   void take_over(Stream& stream, Preparation& prepared, const InlineRun& run);
@@ -107,7 +111,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   // Its life (operation.cc).
   template <class Part>
   void or_fail(const Part& part);
-  void plan_by(Preparation& prepared);
+  void join_in_turn();
+  void fail_to_join(const Cause& cause);
   void go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence);
   void begin_steps();
   void note_loss(Tell& tell);
@@ -156,6 +161,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item {
   void on_held(const CallHeader& header, NodeId from);
   void on_pull(const CallHeader& header, NodeId from);
   void on_data(const CallHeader& theirs, const fabric::Message& message);
+  void on_data_after_failure(const CallHeader& theirs, NodeId from);
   void on_failure(NodeId from, const FailedHeader& header, ConstByteSpan text);
   void on_released(NodeId from, std::uint64_t pieces);
 

@@ -17,8 +17,10 @@ PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
 Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, Rank me, const Named& named) {
   if (Preparation* const known = find(call, me, named)) return *known;
   forget_all_but(most_of_a_group - 1);
-  preparations_.insert(preparations_.begin(), prepare_anew({call, members_.size(), me, named}, call));
+  std::unique_ptr<Preparation> prepared = prepare_anew({call, members_.size(), me, named}, call);
+  // First: what nobody has noted would stay for good, if there is no memory to note it.
   cache_.note_made_by(*this);
+  preparations_.insert(preparations_.begin(), std::move(prepared));
   return *preparations_.front();
 }
 

@@ -20,25 +20,31 @@ class SequenceTable {
     return place == nowhere ? nullptr : &places_[place].entry;
   }
 
+  /// Whether so many more entries take no memory.
+  bool has_room(std::size_t more) const noexcept { return 2 * (size_ + more) <= mask_ + 1; }
+  /// Sees to that. Where there is no memory it throws, and all entries are as they were.
+  void make_room(std::size_t more) {
+    while (!has_room(more)) grow();
+  }
+
   /// The entry of that number; a new one where there was none.
   Entry& find_or_add(std::uint32_t sequence) {
-    if (2 * (size_ + 1) > places_.size()) grow();
+    if (Entry* const known = find(sequence)) return *known;
+    make_room(1);
+    ++size_;
     Place& wanted = places_[sequence & mask_];
     if (!wanted.used) {
-      ++size_;
       wanted.used = true;
       wanted.entry.sequence = sequence;
       return wanted.entry;
     }
-    if (Entry* const known = find(sequence)) return *known;
-    ++size_;
     Entry entry;
     entry.sequence = sequence;
     return places_[put(std::move(entry))].entry;
   }
 
   /// Does nothing where it is not there.
-  void remove(std::uint32_t sequence) {
+  void remove(std::uint32_t sequence) noexcept {
     std::size_t hole = place_of(sequence);
     if (hole == nowhere) return;
     --size_;
@@ -100,7 +106,7 @@ class SequenceTable {
   }
 
   std::vector<Place> places_;  // a power of two, half empty
-  std::size_t mask_ = 0;       // their number, less one
+  std::size_t mask_ = 0;       // their number, less one; of none, too
   std::size_t size_ = 0;
 };
 

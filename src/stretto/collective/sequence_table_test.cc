@@ -59,5 +59,18 @@ TEST(SequenceTable, WhoLiesWhereItWantsStaysThere) {
   EXPECT_EQ(table.find(499 + 2048)->value, 7U);
 }
 
+TEST(SequenceTable, RoomThatWasMadeIsThere) {
+  SequenceTable<Entry> table;
+  EXPECT_FALSE(table.has_room(1));
+  table.find_or_add(0);
+  table.make_room(100);
+  const Entry* const first = table.find(0);
+  for (std::uint32_t sequence = 1; sequence <= 100; ++sequence) {
+    ASSERT_TRUE(table.has_room(1));
+    table.find_or_add(sequence);
+  }
+  EXPECT_EQ(table.find(0), first) << "it had to grow";
+}
+
 }  // namespace
 }  // namespace stretto

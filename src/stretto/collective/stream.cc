@@ -1,24 +1,23 @@
 #include "stretto/collective/stream.h"
 
-#include <utility>
+#include <algorithm>
+#include <bit>
 
 namespace stretto {
 
-bool Stream::has_begun(std::uint32_t sequence) const {
-  const bool is_before = static_cast<std::int32_t>(sequence - begun_) < 0;
-  return is_before || begun_beyond_.contains(sequence);
+void Stream::add_room(std::uint32_t calls) {
+  open_.make_room(calls);
+  const std::size_t past = std::bit_ceil(std::min<std::size_t>(calls_ % most_past + calls, most_past));
+  if (past > past_.size()) past_.resize(past);
 }
 
-void Stream::mark_begun_beyond(std::uint32_t sequence) {
-  if (sequence == begun_) {
-    ++begun_;
-    while (!begun_beyond_.empty() && begun_beyond_.erase(begun_) == 1) ++begun_;
-  } else {
-    begun_beyond_.insert(sequence);
-  }
+void Stream::put_off(std::uint32_t sequence, std::uint32_t calls) noexcept {
+  for (; calls > 0; --calls) open_.find_or_add(sequence++).is_put_off = true;
 }
 
+// The next call may be in the middle of an inline run, for which there has to be room when it is taken over.
 void Stream::save(std::uint32_t sequence, const fabric::Message& message) {
+  if (sequence != calls_) open_.make_room(2);
   open_.find_or_add(sequence).early.add(message);
 }
 

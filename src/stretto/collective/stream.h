@@ -1,10 +1,8 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -27,7 +25,7 @@ class CollectiveOperation;
 class Stream {
  public:
   /// `first`: the number of the first call. Numbers wrap around.
-  Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first), begun_(first) {}
+  Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first) {}
 
   std::uint64_t id() const noexcept { return id_; }
   /// The same on all nodes.
@@ -37,23 +35,38 @@ class Stream {
   PlanCache::OfGroup* plans() const noexcept { return plans_; }
   void note_plans(PlanCache::OfGroup& plans) noexcept { plans_ = &plans; }
 
-  /// The number of the next call, which stands for so many; the others have the next numbers.
-  std::uint32_t next_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
+  /// Sees to it that the next call takes no memory, from its number on to its end. It stands for so many. Where there
+  /// is none it throws, and nothing has changed.
+  void make_room(std::uint32_t calls) {
+    if (!open_.has_room(calls) || past_.size() < calls_ % most_past + calls) add_room(calls);
+  }
+  /// The number of the next call.
+  std::uint32_t next_sequence() const noexcept { return calls_; }
+  /// Takes it. Of a call that stands for several, the others have the next numbers.
+  std::uint32_t take_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
+  /// Such a call does not begin yet. REQUIRES: there was room for it, and it has just taken its number.
+  void put_off(std::uint32_t sequence, std::uint32_t calls) noexcept;
   Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept {
     return {id_, sequence, prepared.key.is_listed ? digest_of(call, prepared.plan) : prepared.digest};
   }
+
+  // All that has a number has begun, unless it was put off.
 
   /// An operation that has begun and is not over, or null.
   CollectiveOperation* find(std::uint32_t sequence) noexcept {
     const Call* const call = open_.find(sequence);
     return call == nullptr ? nullptr : call->operation;
   }
-  bool has_begun(std::uint32_t sequence) const;
-  /// Returns whether something has come for it.
-  bool begin(std::uint32_t sequence, CollectiveOperation& operation) {
-    mark_begun(sequence);
+  bool has_begun(std::uint32_t sequence) noexcept {
+    if (static_cast<std::int32_t>(sequence - calls_) >= 0) return false;
+    const Call* const call = open_.find(sequence);
+    return call == nullptr || !call->is_put_off;
+  }
+  /// Returns whether something has come for it. REQUIRES: there was room for it when it took its number.
+  bool begin(std::uint32_t sequence, CollectiveOperation& operation) noexcept {
     Call& call = open_.find_or_add(sequence);
     call.operation = &operation;
+    call.is_put_off = false;
     return !call.early.empty();
   }
   /// Offers what has come for a call that has not begun (see SavedMessages::use_one).
@@ -63,19 +76,23 @@ class Stream {
     return call != nullptr && call->early.use_one(use);
   }
   /// REQUIRES: something has come for it.
-  SavedMessages take_early(std::uint32_t sequence) { return std::move(open_.find(sequence)->early); }
-  void end(const Identity& identity) {
+  SavedMessages take_early(std::uint32_t sequence) noexcept { return std::move(open_.find(sequence)->early); }
+  void end(const Identity& identity) noexcept {
     open_.remove(identity.sequence);
-    const std::size_t place = identity.sequence % most_past;
-    if (place >= past_.size()) past_.resize(std::bit_ceil(place + 1));
-    past_[place] = {identity.sequence, identity.digest};
+    note_past(identity);
   }
   /// Ends a number that no operation was open for. Returns what has come for it.
-  SavedMessages pass(const Identity& identity) {
-    mark_begun(identity.sequence);
+  SavedMessages pass(const Identity& identity) noexcept {
+    note_past(identity);
+    return pass_unknown(identity.sequence);
+  }
+  /// The same of a call of which nothing is known.
+  SavedMessages pass_unknown(std::uint32_t sequence) noexcept {
     SavedMessages early;
-    if (Call* const known = open_.find(identity.sequence)) early = std::move(known->early);
-    end(identity);
+    if (Call* const known = open_.find(sequence)) {
+      early = std::move(known->early);
+      open_.remove(sequence);
+    }
     return early;
   }
   /// Keeps a message for an operation that has not begun.
@@ -92,6 +109,7 @@ class Stream {
  private:
   struct Call {
     std::uint32_t sequence = 0;
+    bool is_put_off = false;
     CollectiveOperation* operation = nullptr;
     SavedMessages early;
   };
@@ -101,23 +119,15 @@ class Stream {
   };
   static constexpr std::size_t most_past = 64;
 
-  void mark_begun(std::uint32_t sequence) {
-    if (sequence == begun_ && begun_beyond_.empty()) {
-      ++begun_;
-    } else {
-      mark_begun_beyond(sequence);
-    }
+  void add_room(std::uint32_t calls);
+  void note_past(const Identity& identity) noexcept {
+    past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
   }
-  void mark_begun_beyond(std::uint32_t sequence);
 
   std::uint64_t id_;
   std::uint32_t calls_;
-  SequenceTable<Call> open_;  // begun and not over, or spoken of by peers
-  // Which calls have begun: all before `begun_`, which are those of the half of all numbers, and those in
-  // `begun_beyond_`.
-  std::uint32_t begun_;
-  std::set<std::uint32_t> begun_beyond_;
-  std::vector<Past> past_;  // by sequence, modulo most_past
+  SequenceTable<Call> open_;  // begun and not over, put off, or spoken of by peers
+  std::vector<Past> past_;    // by sequence, modulo most_past
   PlanCache::OfGroup* plans_ = nullptr;
 };
 

@@ -1,0 +1,343 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/base/arena.h"
+#include "stretto/collective/collective.h"
+#include "stretto/collective/concurrent.h"
+#include "stretto/collective/eager_window.h"
+#include "stretto/collective/stream.h"
+#include "stretto/collective/test_support.h"
+
+// Whatever a call, or its beginning, needs memory for: where there is none, its members hear of it, and their next
+// calls are done as if nothing had been.
+
+namespace {
+
+thread_local std::uint64_t left_until_shortage = 0;  // determinism: a test's own count; zero: there is memory
+
+}  // namespace
+
+// Not inlined: GCC would see half of each pair, and take the two for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  const bool is_short = left_until_shortage == 1;
+  if (left_until_shortage > 0) --left_until_shortage;
+  if (is_short) return nullptr;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(std::size_t bytes) {
+  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace stretto {
+namespace {
+
+/// While it lives, one request of this thread for memory finds none: that of that number, from one.
+class Shortage {
+ public:
+  explicit Shortage(std::uint64_t number) { left_until_shortage = number; }
+  ~Shortage() { left_until_shortage = 0; }
+  Shortage(const Shortage&) = delete;
+  Shortage& operator=(const Shortage&) = delete;
+
+  static bool has_come() { return left_until_shortage == 0; }
+};
+
+enum class Kind : std::uint8_t { plain, listed, fused };
+/// What was called before: nothing, one that still waits for its precondition, one that is over.
+enum class Before : std::uint8_t { nothing, waiting, alike };
+/// Of what: a call while somebody has the node's baton, one while nobody has, the beginning of the one that waited.
+enum class Moment : std::uint8_t { posted, called, begun };
+
+struct When {
+  Kind kind;
+  Moment moment;
+  Before before;
+  friend std::ostream& operator<<(std::ostream& out, const When& when) {
+    constexpr std::array kinds{"plain", "listed", "fused"};
+    constexpr std::array moments{"posted", "called", "begun"};
+    constexpr std::array befores{"nothing", "waiting", "alike"};
+    return out << kinds[static_cast<std::size_t>(when.kind)] << '_' << moments[static_cast<std::size_t>(when.moment)]
+               << '_' << befores[static_cast<std::size_t>(when.before)];
+  }
+};
+
+constexpr std::uint32_t most_nodes = 3;
+const std::string shortage = "out_of_resources: a collective found no memory";
+
+/// One call at one node, and its buffers.
+class Call {
+ public:
+  Call(Node& node, Kind kind) : node_(node), kind_(kind), all_(Group::all(node)) {
+    for (std::uint64_t i = 0; i < 2; ++i) input_[i] = test::contribution(i, node.id(), 0);
+    if (kind == Kind::fused) both_.emplace(all_, all_);
+  }
+
+  Event start(const CollectiveOptions& options = CollectiveOptions()) {
+    const std::span<const std::uint64_t> first(input_.data(), 1);
+    const std::span<const std::uint64_t> second(&input_[1], 1);
+    const std::span<std::uint64_t> out(output_);
+    switch (kind_) {
+      case Kind::plain: return allreduce(node_, all_, first, out.first(1), sum, options);
+      case Kind::listed:
+        return allgather(node_, all_, first, out.first(all_.size()), std::vector<std::size_t>(all_.size(), 1), options);
+      case Kind::fused: break;
+    }
+    return concurrent(node_,
+                      {reduce_call(*both_, 1, first, out.first(1), sum),
+                       reduce_call(*both_, 1, second, out.subspan(1, 1), sum)},
+                      options)
+        .front();
+  }
+
+  bool is_right() const {
+    std::array<std::uint64_t, most_nodes> expected{};
+    for (const NodeId node : all_.nodes()) {
+      if (kind_ == Kind::listed) expected[node] = test::contribution(0, node, 0);
+      if (kind_ != Kind::listed) expected[0] += test::contribution(0, node, 0);
+      if (kind_ == Kind::fused) expected[1] += test::contribution(1, node, 0);
+    }
+    return output_ == expected;
+  }
+
+ private:
+  Node& node_;
+  Kind kind_;
+  Group all_;
+  std::optional<ReduceGroups> both_;
+  std::array<std::uint64_t, 2> input_{};
+  std::array<std::uint64_t, most_nodes> output_{};
+};
+
+/// What came of one request that found no memory.
+struct Outcome {
+  bool has_come = false;  // else there were fewer of them
+  bool has_failed = false;
+};
+
+// As a call by whoever has the baton is: posted, and its turn comes before this returns.
+template <class Start>
+Event start_posted(Node& node, const Start& start, std::uint64_t number, Outcome& outcome) {
+  Event done;
+  std::optional<Shortage> short_of;
+  node.endpoint().context().enter([&] {
+    done = start();
+    short_of.emplace(number);
+  });
+  outcome.has_come = Shortage::has_come();
+  return done;
+}
+
+// Nothing if it is refused.
+std::optional<Event> try_to_start(Call& call, std::uint64_t number, Outcome& outcome,
+                                  const CollectiveOptions& options = CollectiveOptions()) {
+  try {
+    const Shortage short_of(number);
+    const Event done = call.start(options);
+    outcome.has_come = Shortage::has_come();
+    return done;
+  } catch (const std::exception& refusal) {
+    // A bad_alloc is of what is made before the call.
+    const bool is_raw = dynamic_cast<const std::bad_alloc*>(&refusal) != nullptr;
+    EXPECT_TRUE(is_raw || refusal.what() == shortage) << refusal.what();
+  }
+  outcome = {true, true};
+  return std::nullopt;
+}
+
+// Who is refused may call again.
+Event start_directly(Call& call, std::uint64_t number, Outcome& outcome) {
+  const std::optional<Event> done = try_to_start(call, number, outcome);
+  return done ? *done : call.start();
+}
+
+Task<> expect_right_or_short(Node& node, Call& call, Event done, Outcome& outcome) {
+  const std::string said = co_await test::outcome(done);
+  EXPECT_TRUE(said.empty() || said == shortage) << "node " << node.id() << ": " << said;
+  EXPECT_EQ(said.empty(), call.is_right());
+  if (node.id() == 0 && !said.empty()) outcome.has_failed = true;
+}
+
+// What was called before waits for `go`.
+void begin_under_shortage(const UserEvent& go, std::uint64_t number, Outcome& outcome) {
+  const Shortage short_of(number);
+  go.trigger();
+  outcome.has_come = Shortage::has_come();
+}
+
+// Node 0 finds no memory for one request.
+Task<> call_thrice(Node& node, const When& when, std::uint64_t number, Outcome& outcome) {
+  Call first(node, when.kind);
+  Call second(node, when.kind);
+  Call third(node, when.kind);
+  const UserEvent go = node.create_user_event();
+  Event first_done;
+  if (when.before == Before::waiting) first_done = first.start(CollectiveOptions().after(go));
+  if (when.before == Before::alike) co_await first.start();
+  const bool is_short = node.id() == 0;
+  Event second_done;
+  if (is_short && when.moment == Moment::posted) {
+    second_done = start_posted(node, [&] { return second.start(); }, number, outcome);
+  } else if (is_short && when.moment == Moment::called) {
+    second_done = start_directly(second, number, outcome);
+  } else {
+    second_done = second.start();
+  }
+  if (is_short && when.moment == Moment::begun) {
+    begin_under_shortage(go, number, outcome);
+  } else {
+    go.trigger();
+  }
+  co_await expect_right_or_short(node, second, second_done, outcome);
+  if (when.before == Before::waiting) co_await expect_right_or_short(node, first, first_done, outcome);
+  co_await third.start();
+  EXPECT_TRUE(third.is_right());
+}
+
+class ShortageTest : public testing::TestWithParam<When> {
+ protected:
+  // One request after the other finds no memory, until there are no more of them. Returns how often the call failed.
+  static int fail_each(std::uint32_t nodes) {
+    int failures = 0;
+    Outcome outcome{true, false};
+    for (std::uint64_t number = 1; outcome.has_come; ++number) {
+      outcome = {};
+      test::run_on("sim:" + std::to_string(nodes) + ",early=0.5",
+                   [&](Node& node) -> Task<> { return call_thrice(node, GetParam(), number, outcome); });
+      if (outcome.has_failed) ++failures;
+    }
+    return failures;
+  }
+};
+
+TEST_P(ShortageTest, OfOneRequestIsToldAndPasses) {
+  const int failures = fail_each(most_nodes);
+  // To begin takes no memory, but in the messages.
+  EXPECT_TRUE(failures > 0 || GetParam().moment == Moment::begun);
+}
+
+// Of a node that sends nothing: what a message's own shortage costs is the fabric's.
+TEST_P(ShortageTest, LeavesNothingBehind) {
+  const std::size_t blocks = arena::blocks_in_use();
+  const int failures = fail_each(1);
+  EXPECT_EQ(failures > 0, GetParam().moment != Moment::begun);
+  EXPECT_EQ(arena::blocks_in_use(), blocks);
+}
+
+std::vector<When> cases() {
+  std::vector<When> all;
+  for (const Kind kind : {Kind::plain, Kind::listed, Kind::fused}) {
+    for (const Before before : {Before::nothing, Before::waiting, Before::alike}) {
+      all.push_back({kind, Moment::posted, before});
+      all.push_back({kind, Moment::called, before});
+    }
+    all.push_back({kind, Moment::begun, Before::waiting});
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Cases, ShortageTest, testing::ValuesIn(cases()), testing::PrintToStringParamName());
+
+// That of the event that is made next: the one that was given back last.
+std::uint32_t next_slot(Node& node) {
+  const Event event = node.events().create();
+  node.events().discard(event);
+  return event.slot();
+}
+
+// Of calls whose plan is known, each in a stream of its own.
+TEST(ShortageOnSim, WhoIsRefusedLeavesNoEvent) {
+  int refused = 0;
+  test::run_on("sim:1", [&](Node& node) -> Task<> {
+    Call call(node, Kind::listed);
+    co_await call.start();
+    Outcome outcome{true, false};
+    for (std::uint64_t number = 1; outcome.has_come; ++number) {
+      outcome = {};
+      const std::uint32_t slot = next_slot(node);
+      const std::optional<Event> done = try_to_start(call, number, outcome, CollectiveOptions().key(number));
+      if (done) {
+        co_await *done;
+      } else {
+        ++refused;
+        EXPECT_EQ(next_slot(node), slot) << "request " << number;
+      }
+    }
+  });
+  EXPECT_GT(refused, 0);
+}
+
+// Else its sender's window would fill, and what comes next be held.
+TEST(ShortageOnSim, WhatHasComeForACallThatFailsIsUsedUp) {
+  constexpr std::size_t words = 512;  // the largest that is sent unasked
+  constexpr std::uint64_t calls = 3 * EagerWindow::bytes / EagerWindow::cost_of(words * sizeof(std::uint64_t));
+  test::run_on("sim:2", [&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::uint64_t> data(words);
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      const auto start = [&] { return broadcast(node, all, data, 1, CollectiveOptions().key(2 + i)); };
+      Event done;
+      if (node.id() == 1) done = start();
+      co_await barrier(node, all, CollectiveOptions().key(1));
+      Outcome outcome;
+      if (node.id() == 0) done = start_posted(node, start, 1, outcome);
+      const std::string said = co_await test::outcome(done);
+      EXPECT_EQ(said, node.id() == 1 ? "" : shortage) << i;
+    }
+  });
+}
+
+// Its peers may have calls of their own where it has one for several, and would wait for each.
+TEST(ShortageOnSim, OfOneCallForSeveralIsToldForEach) {
+  test::run_on("sim:2", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const ReduceGroups groups(all, all);
+    std::uint64_t first = 1;
+    std::uint64_t second = 2;
+    const auto reduce_of = [&](std::uint64_t& value) {
+      return reduce_call(groups, 1, std::span<const std::uint64_t>(&value, 1), std::span(&value, 1), sum);
+    };
+    std::vector<Event> done;
+    if (node.id() == 0) {
+      Outcome outcome;
+      done.push_back(start_posted(
+          node, [&] { return concurrent(node, {reduce_of(first), reduce_of(second)}).front(); }, 1, outcome));
+    } else {
+      for (std::uint64_t* const each : {&first, &second}) done.push_back(concurrent(node, {reduce_of(*each)}).front());
+    }
+    for (const Event each : done) {
+      const std::string said = co_await test::outcome(each);
+      EXPECT_EQ(said, shortage);
+    }
+  });
+}
+
+// So that an inline run can be taken over, whatever has come meanwhile.
+TEST(StreamTest, KeepsRoomForTheNextCallWhereLaterOnesAreSpokenOf) {
+  for (std::uint32_t later = 1; later < 40; ++later) {
+    Stream stream(0, 0);
+    stream.make_room(1);
+    for (std::uint32_t sequence = 1; sequence <= later; ++sequence) {
+      stream.save(sequence, {1, fabric::MessageType::collective_data, {}, {}});
+    }
+    const std::uint32_t next = stream.take_sequence(1);
+    const Shortage short_of(1);
+    stream.put_off(next, 1);  // ends the process if there is no room
+    EXPECT_FALSE(Shortage::has_come());
+    EXPECT_FALSE(stream.has_begun(next));
+  }
+}
+
+}  // namespace
+}  // namespace stretto
