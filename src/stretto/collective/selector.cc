@@ -1,5 +1,6 @@
 #include "stretto/collective/selector.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace stretto {
@@ -58,6 +59,13 @@ schedule::Placement placement_of(const Surroundings& surroundings, schedule::Lin
           .ranks_of_machine = surroundings.occupancy.nodes,
           .cores_of_machine = surroundings.occupancy.cores,
           .maps = machine == nullptr || machine->segments_in_place};
+}
+
+bool is_in_simulated_host(const Surroundings& surroundings, const Group& group) {
+  if (surroundings.simulated == nullptr || surroundings.hosts.empty()) return false;
+  const auto host_of = [&surroundings](NodeId node) { return surroundings.hosts[node]; };
+  const auto nodes = group.nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return host_of(node) == host_of(nodes.front()); });
 }
 
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group) {

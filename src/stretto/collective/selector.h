@@ -20,6 +20,9 @@ schedule::CostTable costs_of(const Surroundings& surroundings);
 /// Where the ranks of a group are, between whom there is `link`. On a simulated machine of one host they are inside it.
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
 
+/// Whether all members are on one host of a simulated machine.
+bool is_in_simulated_host(const Surroundings& surroundings, const Group& group);
+
 /// On which host each member of a group is, for schedules to go by: known where the members are on several hosts, and
 /// several of them on one of these.
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group);

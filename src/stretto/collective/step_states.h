@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 namespace stretto {
 
 /// How far a run of a plan has come: each step's state, those that may start now, and which peers have heard from us.
+/// Of steps that may start at once those go first that the schedule lists first: so algorithms, and prices, mean it.
 class StepStates {
  public:
   enum class State : std::uint8_t { waiting, started, complete };
@@ -40,6 +42,7 @@ class StepStates {
         --left_;
         for (const std::uint32_t successor : schedule.successors_of(step)) --words_[successor];
       }
+      std::reverse(words_.data() + steps_, words_.data() + steps_ + first_steps_);
     }
 
    private:
@@ -79,8 +82,9 @@ class StepStates {
   void complete(std::uint32_t step, const schedule::Schedule& schedule) noexcept {
     states()[step] = static_cast<std::uint8_t>(State::complete);
     --left_;
-    for (const std::uint32_t successor : schedule.successors_of(step)) {
-      if (--words_[successor] == 0) runnable()[runnables_++] = successor;
+    const std::span<const std::uint32_t> successors = schedule.successors_of(step);
+    for (auto each = successors.rbegin(); each != successors.rend(); ++each) {
+      if (--words_[*each] == 0) runnable()[runnables_++] = *each;
     }
   }
 
@@ -123,8 +127,8 @@ class StepStates {
   std::uint8_t* messages() const noexcept { return states() + steps_; }
   std::uint8_t* heard_by_peers() const noexcept { return messages() + steps_; }
 
-  // By step: how many of its dependencies are not complete. Then the steps that may start. Then bytes: by step, its
-  // state, and whether its message has come; and by peer of the plan, whether it has heard from us.
+  // By step: how many of its dependencies are not complete. Then the steps that may start, the first one last. Then
+  // bytes: by step, its state, and whether its message has come; and by peer of the plan, whether it has heard from us.
   std::uint32_t* words_ = nullptr;
   std::size_t steps_ = 0;
   std::uint32_t runnables_ = 0;
