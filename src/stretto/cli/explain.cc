@@ -210,7 +210,7 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
   found.request = request_of(arguments, all.size(), node.surroundings().reproducible);
   found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
   found.request.placement = placement_of(node.surroundings(), link);
-  found.costs = table.origin(found.request.placement.link);
+  found.costs = table.origin(link);
   found.candidates = rank_candidates(found.request, table);
   for (const Candidate& candidate : found.candidates) {
     Trial trial(node, all, candidate, found.request.bytes);

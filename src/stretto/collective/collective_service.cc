@@ -310,8 +310,7 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
   return completion;
 }
 
-// Between hosts nobody maps anybody, on one host everybody everybody; on `sim` all do or none: all members say the
-// same.
+// Between hosts nobody maps anybody, on one host everybody everybody, on `sim` all or none: all members say the same.
 schedule::Link CollectiveService::link_of(const Group& group) const {
   if (is_in_simulated_host(node_.surroundings(), group)) return schedule::Link::host;
   const auto nodes = group.nodes();

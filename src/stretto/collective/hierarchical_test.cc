@@ -257,17 +257,6 @@ TEST(Hierarchical, GroupsKnowTheirHostsWhereLinksDiffer) {
   });
 }
 
-TEST(Hierarchical, GroupsInsideOneOfSeveralHostsAreOnNoWire) {
-  for (const char* const machine : {"sim:6,hosts=3", "sim:6,hosts=3,peer_pointer=segments"}) {
-    test::run_on(machine, [machine](Node& node) -> Task<> {
-      const CollectiveService& service = CollectiveService::of(node);
-      EXPECT_EQ(service.link_of(Group{4, 5}), schedule::Link::host) << machine;
-      EXPECT_NE(service.link_of(Group{3, 4}), schedule::Link::host) << machine;
-      co_return;
-    });
-  }
-}
-
 /// Virtual seconds of one all-reduce of 16 nodes on 4 hosts, by the named algorithm, or (no name) as it is chosen.
 double seconds_of_allreduce(std::size_t bytes, std::string_view name, std::uint32_t segments = 1) {
   Runtime runtime(test::options_for("sim:16,hosts=4,latency=5us,overhead=0.5us,gap=0.5us,bandwidth=1GB/s"));

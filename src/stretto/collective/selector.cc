@@ -54,8 +54,7 @@ schedule::CostTable costs_of(const Surroundings& surroundings) {
 
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link) {
   const fabric::SimOptions* const machine = surroundings.simulated;
-  const bool is_one_host = machine != nullptr && machine->hosts == 1;  // nothing leaves it, whatever its nodes reach
-  return {.link = is_one_host ? schedule::Link::host : link,
+  return {.link = link,
           .ranks_of_machine = surroundings.occupancy.nodes,
           .cores_of_machine = surroundings.occupancy.cores,
           .maps = machine == nullptr || machine->segments_in_place};

@@ -17,7 +17,7 @@ namespace stretto {
 /// machine. Throws Error(bad_input) if the tuning is no table of costs.
 schedule::CostTable costs_of(const Surroundings& surroundings);
 
-/// Where the ranks of a group are, between whom there is `link`. On a simulated machine of one host they are inside it.
+/// Where the ranks of a group are, between whom there is `link`.
 schedule::Placement placement_of(const Surroundings& surroundings, schedule::Link link);
 
 /// Whether all members are on one host of a simulated machine.

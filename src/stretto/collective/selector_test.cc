@@ -82,18 +82,22 @@ TEST(Selector, GoesByTheTuningAndByTheSimulatedMachine) {
 
 fabric::SimOptions machine_of(const std::string& spec) { return fabric::parse_spec(spec).sim; }
 
-TEST(Selector, OnASimulatedMachineOfOneHostNothingGoesByAWire) {
+TEST(Selector, InsideAHostOfASimulatedMachineNothingGoesByAWire) {
   const fabric::SimOptions one = machine_of("sim:8,hosts=1,inside_latency=3us,inside_overhead=2us");
   Surroundings here;
   here.simulated = &one;
-  const schedule::Placement placement = placement_of(here, Link::wire);
-  EXPECT_EQ(placement.link, Link::host);
-  EXPECT_FALSE(placement.maps);
-  EXPECT_EQ(costs_of(here).of(placement.link).latency, 3e-6);
-  EXPECT_EQ(costs_of(here).of(placement.link).announcement, 1e-6);
-  const fabric::SimOptions two = machine_of("sim:8,hosts=2");
-  here.simulated = &two;
-  EXPECT_EQ(placement_of(here, Link::wire).link, Link::wire);
+  EXPECT_FALSE(placement_of(here, Link::host).maps);
+  EXPECT_EQ(costs_of(here).of(Link::host).latency, 3e-6);
+  EXPECT_EQ(costs_of(here).of(Link::host).announcement, 1e-6);
+  for (const char* const machine : {"sim:6,hosts=3", "sim:6,hosts=3,peer_pointer=segments"}) {
+    test::run_on(machine, [machine](Node& node) {
+      const CollectiveService& service = CollectiveService::of(node);
+      EXPECT_EQ(service.link_of(Group{4, 5}), Link::host) << machine;
+      EXPECT_NE(service.link_of(Group{3, 4}), Link::host) << machine;
+    });
+  }
+  test::run_on("sim:2,hosts=1",
+               [](Node& node) { EXPECT_EQ(CollectiveService::of(node).link_of(Group::all(node)), Link::host); });
 }
 
 TEST(Selector, WhereSimulatedNodesReachSegmentsLargeDataTakeNoTime) {
