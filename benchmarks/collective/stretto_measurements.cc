@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <thread>
 
@@ -111,7 +110,7 @@ Task<> Measurements::latency(Operation operation, std::size_t bytes, double budg
   result["bytes"] = bytes;
   result["iterations"] = iterations;
   result["median_seconds"] = seconds[iterations / 2];
-  result["p99_seconds"] = seconds[static_cast<std::size_t>(std::ceil(0.99 * double(iterations))) - 1];
+  result["p99_seconds"] = stretto::program::p99_of_sorted(seconds);
   result["back_to_back_seconds"] = mean;
   print(result);
 }

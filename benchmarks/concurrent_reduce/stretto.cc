@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "concurrent_reduce/stretto_variant.h"
 #include "stretto/core/runtime.h"
 #include "stretto/program/command_line.h"
+#include "stretto/program/median.h"
 
 namespace {
 
@@ -70,21 +70,20 @@ Task<> measure(Node& node, const Options& options, const std::string& fabric, Va
   const double mean = co_await back_to_back(node, program, variant, count);
   co_await program.check(variant);
   if (node.id() != 0) co_return;
-  const nlohmann::ordered_json row = {
-      {"operation", "concurrent_reduce"},
-      {"variant", name_of(variant)},
-      {"rival", "stretto"},
-      {"version", STRETTO_VERSION},
-      {"fabric", fabric},
-      {"memory", "segment"},
-      {"listed", options.listed},
-      {"algorithm", options.algorithm},
-      {"ranks", node.size()},
-      {"bytes", bytes},
-      {"iterations", count},
-      {"median_seconds", seconds[count / 2]},
-      {"p99_seconds", seconds[static_cast<std::size_t>(std::ceil(0.99 * double(count))) - 1]},
-      {"back_to_back_seconds", mean}};
+  const nlohmann::ordered_json row = {{"operation", "concurrent_reduce"},
+                                      {"variant", name_of(variant)},
+                                      {"rival", "stretto"},
+                                      {"version", STRETTO_VERSION},
+                                      {"fabric", fabric},
+                                      {"memory", "segment"},
+                                      {"listed", options.listed},
+                                      {"algorithm", options.algorithm},
+                                      {"ranks", node.size()},
+                                      {"bytes", bytes},
+                                      {"iterations", count},
+                                      {"median_seconds", seconds[count / 2]},
+                                      {"p99_seconds", stretto::program::p99_of_sorted(seconds)},
+                                      {"back_to_back_seconds", mean}};
   std::cout << row.dump() << std::endl;
 }
 

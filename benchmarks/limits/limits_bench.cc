@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 
 #include "limits/pair.h"
 #include "stretto/base/affinity.h"
+#include "stretto/program/median.h"
 
 namespace {
 
@@ -86,7 +86,7 @@ void measure_size(std::size_t bytes, double seconds) {
       {"bytes", bytes},
       {"iterations", calls},
       {"median_seconds", seen.calls[calls / 2]},
-      {"p99_seconds", seen.calls[std::size_t(std::ceil(0.99 * double(calls))) - 1]},
+      {"p99_seconds", stretto::program::p99_of_sorted(seen.calls)},
       {"back_to_back_seconds", seen.back_to_back},
   };
   std::cout << row.dump() << std::endl;

@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <new>
@@ -193,7 +192,7 @@ class Rank {
     nlohmann::ordered_json result = row("allreduce", size, manner);
     result["iterations"] = seconds.size();
     result["median_seconds"] = seconds[seconds.size() / 2];
-    result["p99_seconds"] = seconds[std::size_t(std::ceil(0.99 * double(seconds.size()))) - 1];
+    result["p99_seconds"] = stretto::program::p99_of_sorted(seconds);
     print(result);
   }
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "stretto/base/arena.h"
+#include "stretto/base/replace_new.h"
 #include "stretto/collective/collective.h"
 #include "stretto/collective/concurrent.h"
 #include "stretto/collective/eager_window.h"
@@ -21,38 +21,18 @@
 // Whatever a call, or its beginning, needs memory for: where there is none, its members hear of it, and their next
 // calls are done as if nothing had been.
 
-namespace {
-
-thread_local std::uint64_t left_until_shortage = 0;  // determinism: a test's own count; zero: there is memory
-
-}  // namespace
-
-// Not inlined: GCC would see half of each pair, and take the two for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  const bool is_short = left_until_shortage == 1;
-  if (left_until_shortage > 0) --left_until_shortage;
-  if (is_short) return nullptr;
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-void* operator new(std::size_t bytes) {
-  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
 namespace stretto {
 namespace {
 
 /// While it lives, one request of this thread for memory finds none: that of that number, from one.
 class Shortage {
  public:
-  explicit Shortage(std::uint64_t number) { left_until_shortage = number; }
-  ~Shortage() { left_until_shortage = 0; }
+  explicit Shortage(std::uint64_t number) { test::memory_requests.until_shortage = number; }
+  ~Shortage() { test::memory_requests.until_shortage = 0; }
   Shortage(const Shortage&) = delete;
   Shortage& operator=(const Shortage&) = delete;
 
-  static bool has_come() { return left_until_shortage == 0; }
+  static bool has_come() { return test::memory_requests.until_shortage == 0; }
 };
 
 enum class Kind : std::uint8_t { plain, listed, fused };

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
-#include "stretto/base/error.h"
 #include "stretto/core/node.h"
+#include "stretto/core/start_thread.h"
 
 namespace stretto {
 
@@ -28,13 +27,8 @@ constexpr double longest_seconds = 1e9;  // thirty years, which the clock can co
 
 StallWatch::StallWatch(std::span<const std::unique_ptr<Node>> nodes, double seconds, Tell tell)
     : nodes_(nodes), seconds_(std::min(seconds, longest_seconds)), tell_(std::move(tell)) {
-  try {
-    thread_ = std::thread([this] { watch(); });
-  } catch (const std::system_error& error) {
-    throw Error(ErrorCode::out_of_resources,
-                std::string("cannot start the thread that watches for what waits for long: ") + error.what() +
-                    "; do without it (STRETTO_STALL_SECONDS=0), or raise the limit of processes (ulimit -u)");
-  }
+  thread_ = start_thread("the thread that watches for what waits for long", "do without it (STRETTO_STALL_SECONDS=0)",
+                         [this] { watch(); });
 }
 
 StallWatch::~StallWatch() {

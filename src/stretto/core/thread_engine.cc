@@ -10,13 +10,13 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "stretto/base/affinity.h"
 #include "stretto/base/error.h"
 #include "stretto/core/event_table.h"
 #include "stretto/core/prompt_thread.h"
+#include "stretto/core/start_thread.h"
 
 namespace stretto {
 
@@ -64,13 +64,9 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
     seat->neglect.resize(seats_.size());
     seat->worker.reserve_stack();
   }
-  try {
-    for (const auto& seat : seats_) seat->thread = std::thread([this, &seat = *seat] { work_at(seat); });
-  } catch (const std::system_error& error) {
-    throw Error(ErrorCode::out_of_resources,
-                std::string("cannot start a worker thread: ") + error.what() + "; this process wants " +
-                    std::to_string(seats_.size()) +
-                    ": use fewer (STRETTO_WORKERS), or raise the limit of processes (ulimit -u)");
+  const std::string remedy = "this process wants " + std::to_string(seats_.size()) + ": use fewer (STRETTO_WORKERS)";
+  for (const auto& seat : seats_) {
+    seat->thread = start_thread("a worker thread", remedy, [this, &seat = *seat] { work_at(seat); });
   }
 }
 

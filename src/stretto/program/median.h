@@ -13,4 +13,7 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
+/// The value that 99 of 100 do not exceed. REQUIRES: they are sorted, and there are values.
+inline double p99_of_sorted(const std::vector<double>& values) { return values[(99 * values.size() + 99) / 100 - 1]; }
+
 }  // namespace stretto::program

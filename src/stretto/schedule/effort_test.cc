@@ -1,32 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "stretto/base/replace_new.h"
 #include "stretto/schedule/cost_model.h"
 #include "stretto/schedule/test_support.h"
 
 // What it takes to price a schedule, counted: rounds and steps that algorithms are asked for, and bytes of memory,
 // since whoever lists blocks one by one keeps them somewhere.
-
-namespace {
-
-thread_local std::uint64_t bytes_taken = 0;  // determinism: a test's own count
-
-}  // namespace
-
-// Not inlined: GCC would see half of each pair, and take the two for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  bytes_taken += bytes;
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-void* operator new(std::size_t bytes) {
-  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace stretto::schedule {
 namespace {
@@ -86,9 +67,9 @@ Effort effort_of(const Algorithm& algorithm, Rank size, std::uint64_t bytes) {
   shape.hosts = Hosts::even(size, 2);
   shape = algorithm.with_segments(shape);
   const Placement placement{.link = Link::wire, .ranks_of_machine = size / 2, .cores_of_machine = size / 2};
-  const std::uint64_t before = bytes_taken;
+  const std::uint64_t before = stretto::test::memory_requests.bytes;
   price(counted, shape, bytes, placement, built_in_costs());
-  return {counted.asked(), bytes_taken - before};
+  return {counted.asked(), stretto::test::memory_requests.bytes - before};
 }
 
 TEST(CostModel, APriceTakesTwiceAsMuchForTwiceAsManyRanks) {
