@@ -48,6 +48,13 @@ bool are_the_same(const CollectiveCall& call) noexcept {
          schedule::may_be_in_place(call.operation);
 }
 
+// Whether it is done in one go, if it is like a call before.
+bool is_plain(const CollectiveCall& call, const CollectiveOptions& options) noexcept {
+  return call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && !options.auxiliaries() &&
+         std::max(call.input.size(), call.output.size()) <= piece_bytes &&
+         (are_apart(call.input, call.output) || are_the_same(call));
+}
+
 // Input and output are apart, or in place.
 void require_apart(const CollectiveCall& call, Rank size, Rank me) {
   if (are_apart(call.input, call.output)) return;
@@ -97,11 +104,11 @@ constexpr std::uint32_t calls_between_polls = 32;
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
 
-// A shortage of memory as an Error. First hands over what this thread has kept.
-[[noreturn]] void throw_to_caller(const std::exception_ptr& failure) {
+// What is in the air: a shortage of memory as an Error. First hands over what this thread has kept.
+[[noreturn]] void throw_to_caller() {
   fabric::Context::hand_over_rest();
   try {
-    std::rethrow_exception(failure);
+    throw;
   } catch (const std::bad_alloc&) {
     throw Error(*cause_of_current_exception("a collective"));
   }
@@ -174,48 +181,53 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
 }
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
-  if (!options.auxiliaries()) return start_among(group, std::move(call), options);
+  note_reproducible(call, options);
+  Event completion;
+  if (repeat(group, call, options, completion)) {
+    fabric::Context::hand_over_rest();
+    return completion;
+  }
+  if (!options.auxiliaries()) return start_anew(group, std::move(call), options);
   call.auxiliaries = options.auxiliaries()->size();
-  return start_among(with_auxiliaries(group, *options.auxiliaries()), std::move(call), options);
+  return start_anew(with_auxiliaries(group, *options.auxiliaries()), std::move(call), options);
 }
 
-Event CollectiveService::start_among(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
-  const Rank me = group.rank_of(node_.id());
-  if (me == group.size()) {
+// REQUIRES: it is noted whether the call is reproducible.
+Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options) {
+  const Rank me = members.rank_of(node_.id());
+  if (me == members.size()) {
     refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }
-  note_reproducible(call, options);
-  fabric::Context& context = endpoint_.context();
-  Event completion;
-  if (!repeat(group, me, call, options, completion)) {
-    const Named named = check_at(me, group, call, options);
-    const bool was_engaged = context.engaged();
-    const std::size_t bytes = std::max(call.input.size(), call.output.size());
-    completion = launch(group, me, std::move(call), options, named);
-    // Where something large waits already, its peers are late, and the next one need not wait for them, too.
-    if (context.engaged() && !was_engaged) {
-      node_.attend(completion, patience_for(bytes));
-      return completion;
-    }
+  const Named named = check_at(me, members, call, options);
+  const fabric::Context& context = endpoint_.context();
+  const bool was_engaged = context.engaged();
+  const std::size_t bytes = std::max(call.input.size(), call.output.size());
+  const Event completion = launch(members, std::move(call), options, named);
+  // Where something large waits already, its peers are late, and the next one need not wait for them, too.
+  if (context.engaged() && !was_engaged) {
+    node_.attend(completion, patience_for(bytes));
+  } else {
+    fabric::Context::hand_over_rest();
   }
-  fabric::Context::hand_over_rest();
   return completion;
 }
 
 // For what is done in one go and like a call before, whose operation was kept: nothing about it is to be checked again
 // but what is looked at here. Returns whether it is that, and nobody else has the baton.
-bool CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options,
+bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options,
                                Event& completion) {
+  if (!is_plain(call, options)) return false;
   bool has_begun = false;
-  const bool is_plain =
-      call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && call.auxiliaries == 0;
-  if (!is_plain || std::max(call.input.size(), call.output.size()) > piece_bytes) return false;
-  if (!are_apart(call.input, call.output) && !are_the_same(call)) return false;
   try_run([&] {
-    const std::optional<Named> named = named_again(options);
-    Stream* const its_stream = named ? recent_stream(Stream::id_of(group, options.key())) : nullptr;
+    Named named;
+    if (!options.algorithm().empty()) {
+      // Another name than the last one is looked up anew, which takes long.
+      if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return;
+      named = {named_last_, options.segments()};
+    }
+    Stream* const its_stream = recent_stream(Stream::id_of(group, options.key()));
     PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
-    Preparation* const known = plans == nullptr ? nullptr : plans->find(call, me, *named);
+    Preparation* const known = plans == nullptr ? nullptr : plans->find(call, named);
     if (known == nullptr || !known->keeps_any()) return;
     its_stream->make_room(1);
     has_begun = true;
@@ -230,21 +242,14 @@ bool CollectiveService::repeat(const Group& group, Rank me, CollectiveCall& call
   return has_begun;
 }
 
-// As Context::try_run, for a function that may throw: then this does, too.
+// As Context::try_run, but throws what callers are to see, and keeps the rest.
 template <class Function>
 bool CollectiveService::try_run(const Function& function) {
-  std::exception_ptr failure;
-  const bool has_run = endpoint_.context().try_run(
-      [&] {
-        try {
-          function();
-        } catch (...) {
-          failure = std::current_exception();
-        }
-      },
-      fabric::Context::Rest::kept);
-  if (failure != nullptr) throw_to_caller(failure);
-  return has_run;
+  try {
+    return endpoint_.context().try_run(function, fabric::Context::Rest::kept);
+  } catch (...) {
+    throw_to_caller();
+  }
 }
 
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
@@ -276,14 +281,7 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
   return completion;
 }
 
-// What the options name, if that is nothing or the algorithm that was named last: to look a name up takes long.
-std::optional<Named> CollectiveService::named_again(const CollectiveOptions& options) const noexcept {
-  if (options.algorithm().empty()) return Named();
-  if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return std::nullopt;
-  return Named{named_last_, options.segments()};
-}
-
-Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
+Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options,
                                 const Named& named) {
   Event completion;
   const auto make = [&] {
@@ -295,8 +293,7 @@ Event CollectiveService::launch(const Group& group, Rank me, CollectiveCall&& ca
     const Group& members = members_of(group, call);
     PlanCache::OfGroup& plans = plans_of(members);
     if (&members == &group) its_stream.note_plans(plans);
-    const Rank rank = &members == &group ? me : members.rank_of(node_.id());
-    Preparation& prepared = plans.prepare(call, rank, named);
+    Preparation& prepared = plans.prepare(call, named);
     arena::Owned<CollectiveOperation> operation(prepared.take_kept(std::move(call), options));
     if (operation == nullptr) operation = make();
     operation->make_ready(its_stream, prepared);

@@ -50,11 +50,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Begins this node's part of a collective; collective.h says what is promised and what throws.
   Event start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
 
-  /// The same for a call that is checked. `me`: this node's rank. `named`: how the caller wants it done. May keep work
-  /// in the node's context (see Context::Rest). Throws Error(out_of_resources) where there is no memory to begin with;
-  /// what is missing later poisons the event.
-  Event launch(const Group& group, Rank me, CollectiveCall&& call, const CollectiveOptions& options,
-               const Named& named);
+  /// The same for a call that is checked, of a group that this node is in. `named`: how the caller wants it done. May
+  /// keep work in the node's context (see Context::Rest). Throws Error(out_of_resources) where there is no memory to
+  /// begin with; what is missing later poisons the event.
+  Event launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
 
   // For operations and streams, under the baton.
 
@@ -138,13 +137,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
   template <class Function>
   bool try_run(const Function& function);
-  bool repeat(const Group& group, Rank me, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
+  bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
   unsigned looks_inline(Preparation& prepared) noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
-  std::optional<Named> named_again(const CollectiveOptions& options) const noexcept;
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
-  Event start_among(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
+  Event start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;

@@ -66,11 +66,10 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   std::vector<Event> events(calls.size());
   for (const ConcurrentPlan::Set& set : plan->sets) {
     const Group& members = calls[set.calls.front()].groups.members();
-    const Rank me = members.rank_of(node.id());
-    if (me == members.size()) continue;
+    if (!members.contains(node.id())) continue;
     CollectiveCall call = call_of(set, calls, node.id());
     call.set = set.planned;
-    const Event done = service.launch(members, me, std::move(call), options, named);
+    const Event done = service.launch(members, std::move(call), options, named);
     for (const std::size_t each : set.calls) events[each] = done;
   }
   fabric::Context::hand_over_rest();

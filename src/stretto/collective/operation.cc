@@ -107,7 +107,7 @@ void CollectiveOperation::join_in_turn() {
   Cause shortage;
   try {
     its_stream = &service_.stream(stream_id_);
-    prepared = &service_.plans_of(group_).prepare(call_, group_.rank_of(service_.node().id()), named_);
+    prepared = &service_.plans_of(group_).prepare(call_, named_);
     make_ready(*its_stream, *prepared);
   } catch (...) {
     shortage = cause_of_current_exception("a collective");

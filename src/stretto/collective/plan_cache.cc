@@ -1,5 +1,6 @@
 #include "stretto/collective/plan_cache.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "stretto/collective/collective_service.h"
@@ -10,18 +11,28 @@ namespace stretto {
 PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
     : cache_(cache),
       members_(members),
+      me_(members.rank_of(cache.service_.node().id())),
       link_(cache.service_.link_of(members)),
       hosts_(cache.service_.hosts_of(members)),
       heard_alone_(cache.service_.can_receive_from(members)) {}
 
-Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, Rank me, const Named& named) {
-  if (Preparation* const known = find(call, me, named)) return *known;
+Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, const Named& named) {
+  if (Preparation* const known = find(call, named)) return *known;
   forget_all_but(most_of_a_group - 1);
-  std::unique_ptr<Preparation> prepared = prepare_anew({call, members_.size(), me, named}, call);
+  std::unique_ptr<Preparation> prepared = prepare_anew({call, members_.size(), named}, call);
   // First: what nobody has noted would stay for good, if there is no memory to note it.
   cache_.note_made_by(*this);
   preparations_.insert(preparations_.begin(), std::move(prepared));
   return *preparations_.front();
+}
+
+// Beside the one last used.
+Preparation* PlanCache::OfGroup::find_further(const CollectiveCall& call, const Named& named) noexcept {
+  const auto found = std::find_if(std::next(preparations_.begin()), preparations_.end(),
+                                  [&](const auto& each) { return each->key.is_of(call, members_.size(), named); });
+  if (found == preparations_.end()) return nullptr;
+  std::rotate(preparations_.begin(), found, std::next(found));
+  return preparations_.front().get();
 }
 
 // Those last used stay, and those in use. Their plans, too.
@@ -46,7 +57,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
   const Choice choice = named.algorithm != nullptr
                             ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
                             : service.selector().choose(shape, bytes, !key.is_listed, link_);
-  const Plan& plan = find_or_make({choice.algorithm, choice.shape, key.rank});
+  const Plan& plan = find_or_make({choice.algorithm, choice.shape, me_});
   auto prepared = std::make_unique<Preparation>(key, plan);
   if (!key.is_listed) {
     prepared->digest = digest_of(call, plan);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,23 +26,20 @@ class PlanCache {
 
   explicit PlanCache(CollectiveService& service) noexcept : service_(service) {}
 
-  /// That of one list of members, by rank of their schedules.
+  /// That of one list of members, by rank of their schedules. This node is one of them.
   class OfGroup {
    public:
     OfGroup(PlanCache& cache, const Group& members);
 
-    /// How rank `me` did a call like this one, if it is known: then this one is as fit as that was.
-    Preparation* find(const CollectiveCall& call, Rank me, const Named& named) noexcept {
-      for (auto each = preparations_.begin(); each != preparations_.end(); ++each) {
-        if (!(*each)->key.is_of(call, members_.size(), me, named)) continue;
-        if (each != preparations_.begin()) std::rotate(preparations_.begin(), each, each + 1);
-        return preparations_.front().get();
-      }
-      return nullptr;
+    /// How this node did a call like this one, if it is known: then this one is as fit as that was.
+    Preparation* find(const CollectiveCall& call, const Named& named) noexcept {
+      if (preparations_.empty()) return nullptr;
+      Preparation* const last = preparations_.front().get();
+      return last->key.is_of(call, members_.size(), named) ? last : find_further(call, named);
     }
-    /// How rank `me` does a call, as its caller has named it or as the process's selector chooses. Lives until the next
+    /// How this node does a call, as its caller has named it or as the process's selector chooses. Lives until the next
     /// one of any group, or as long as it is in use. REQUIRES: a named algorithm supports the call.
-    Preparation& prepare(const CollectiveCall& call, Rank me, const Named& named);
+    Preparation& prepare(const CollectiveCall& call, const Named& named);
 
    private:
     friend class PlanCache;
@@ -59,12 +55,14 @@ class PlanCache {
       std::unique_ptr<const Plan> plan;
     };
 
+    Preparation* find_further(const CollectiveCall& call, const Named& named) noexcept;
     std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call);
     const Plan& find_or_make(const PlanKey& key);
     void forget_all_but(std::size_t count);
 
     PlanCache& cache_;
     Group members_;
+    Rank me_;
     schedule::Link link_;
     schedule::Hosts hosts_;
     bool heard_alone_;  // see Endpoint::receive_from

@@ -38,17 +38,17 @@ TEST(PlanCache, HoldsNoMoreThanItsBound) {
     for (const Group& group : groups) {
       for (std::size_t kind = 0; kind < 40; ++kind) {
         call.element_bytes = kind + 1;
-        const Preparation& prepared = cache.of(group).prepare(call, 0, {});
-        EXPECT_EQ(&cache.of(group).prepare(call, 0, {}), &prepared);
+        const Preparation& prepared = cache.of(group).prepare(call, {});
+        EXPECT_EQ(&cache.of(group).prepare(call, {}), &prepared);
         EXPECT_LE(cache.held(), PlanCache::most_groups * PlanCache::most_of_a_group);
       }
     }
     EXPECT_EQ(cache.held(), PlanCache::most_groups * PlanCache::most_of_a_group);
     // Of those that used theirs last, the last ones.
-    EXPECT_NE(cache.of(groups.back()).find(call, 0, {}), nullptr);
-    EXPECT_EQ(cache.of(groups.front()).find(call, 0, {}), nullptr);
+    EXPECT_NE(cache.of(groups.back()).find(call, {}), nullptr);
+    EXPECT_EQ(cache.of(groups.front()).find(call, {}), nullptr);
     call.element_bytes = 1;
-    EXPECT_EQ(cache.of(groups.back()).find(call, 0, {}), nullptr);
+    EXPECT_EQ(cache.of(groups.back()).find(call, {}), nullptr);
   });
 }
 
@@ -59,11 +59,11 @@ TEST(PlanCache, KeepsWhatIsInUse) {
     const std::vector<Group> groups = groups_with(0, 100);
     CollectiveCall call;
     call.operation = schedule::Operation::barrier;
-    Preparation& used = cache.of(groups[0]).prepare(call, 0, {});
+    Preparation& used = cache.of(groups[0]).prepare(call, {});
     used.begin_use();
-    for (const Group& group : groups) cache.of(group).prepare(call, 0, {});
-    EXPECT_EQ(cache.of(groups[0]).find(call, 0, {}), &used);
-    EXPECT_EQ(cache.of(groups[1]).find(call, 0, {}), nullptr);
+    for (const Group& group : groups) cache.of(group).prepare(call, {});
+    EXPECT_EQ(cache.of(groups[0]).find(call, {}), &used);
+    EXPECT_EQ(cache.of(groups[1]).find(call, {}), nullptr);
   });
 }
 

@@ -16,11 +16,10 @@ class CollectiveOperation;
 
 /// In what the calls of a stream may differ, their buffers and what they list aside.
 struct CallKey {
-  /// Of rank `me` of `size`.
-  CallKey(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& how) noexcept
+  /// Of a group of `size`.
+  CallKey(const CollectiveCall& call, schedule::Rank size, const Named& how) noexcept
       : kind(call),
         named(how),
-        rank(me),
         is_listed(!call.block_offsets().empty()),
         commutative(call.reduction.commutative),
         as_task(call.reduction.as_task),
@@ -32,7 +31,6 @@ struct CallKey {
 
   CallKind kind;
   Named named;  // by the caller
-  schedule::Rank rank;
   bool is_listed;
   bool commutative;
   bool as_task;             // the digest does not tell: operators of two files may have one name
@@ -43,12 +41,12 @@ struct CallKey {
   std::uint64_t agreement;
 
   /// Whether it is that of a call. Cheaper than to make another key.
-  bool is_of(const CollectiveCall& call, schedule::Rank size, schedule::Rank me, const Named& how) const noexcept {
-    if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, me, how);
+  bool is_of(const CollectiveCall& call, schedule::Rank size, const Named& how) const noexcept {
+    if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, how);
     return !is_listed && over_wires == nullptr && agreement == 0 && input_bytes == call.input.size() &&
            output_bytes == call.output.size() && operator_digest == call.reduction.digest &&
-           commutative == call.reduction.commutative && as_task == call.reduction.as_task && rank == me &&
-           named == how && kind == call;
+           commutative == call.reduction.commutative && as_task == call.reduction.as_task && named == how &&
+           kind == call;
   }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;

@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -15,13 +14,14 @@ namespace stretto::fabric {
 // The contexts that this thread still has to serve: the flattened form of "serve the peer I just posted to".
 class ServeList {
  public:
-  bool active() const noexcept { return active_; }
-
-  void add(Context& context) { waiting_.push_back(&context); }
+  void add(Context& context) {
+    waiting_.push_back(&context);
+    Context::this_thread_.others_wait = true;
+  }
 
   /// Serves `first`, and then everything that was posted to meanwhile.
   void run(Context& first) noexcept {
-    active_ = true;
+    Context::this_thread_.serves = true;
     if (first.try_lock()) drain_and_unlock(first);
     serve_waiting();
   }
@@ -29,7 +29,7 @@ class ServeList {
   /// The same where this thread has just taken the baton: `item` needs no way through the inbox, unless others came
   /// first.
   void run_locked(Context& context, Item* item) noexcept {
-    active_ = true;
+    Context::this_thread_.serves = true;
     if (context.has_work()) {
       context.push(item);
     } else {
@@ -41,7 +41,7 @@ class ServeList {
 
   /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
   bool poll(Context& context, Context::Rest rest) noexcept {
-    active_ = true;
+    Context::this_thread_.serves = true;
     bool happened = context.has_work() || !kept_.empty();
     if (!kept_.empty()) take_up_kept(context);
     happened |= context.poll_ != nullptr && context.poll_(context.poll_argument_);
@@ -52,7 +52,7 @@ class ServeList {
 
   /// Polls until there is something to drain or to do elsewhere, or it is enough; returns how often. REQUIRES: as poll.
   unsigned poll_until(Context& context, unsigned turns, bool (*enough)(void*), void* argument) noexcept {
-    active_ = true;
+    Context::this_thread_.serves = true;
     unsigned turn = 0;
     if (!kept_.empty()) take_up_kept(context);
     while (turn < turns) {
@@ -67,44 +67,44 @@ class ServeList {
     return turn;
   }
 
-  /// Runs the function unless others came first; returns whether it did. REQUIRES: this thread has just taken the
-  /// context's baton.
-  bool try_call_locked(Context& context, void (*function)(void*), void* argument, Context::Rest rest) noexcept {
-    active_ = true;
-    const bool is_first = !context.has_work();
-    if (is_first) function(argument);
-    drain_and_unlock(context, rest);
-    serve_waiting(rest);
-    return is_first;
-  }
-
   // REQUIRES: this thread has just taken the context's baton.
   void call_locked(Context& context, void (*function)(void*), void* argument) {
-    active_ = true;
+    Context::this_thread_.serves = true;
     try {
       function(argument);
     } catch (...) {
-      drain_and_unlock(context);
-      serve_waiting();
+      end_turn(context, Context::Rest::handed_over);
       throw;
     }
-    drain_and_unlock(context);
-    serve_waiting();
+    end_turn(context, Context::Rest::handed_over);
   }
 
-  bool keeps() const noexcept { return !kept_.empty(); }
+  /// REQUIRES: this thread has the context's baton.
+  void end_turn(Context& context, Context::Rest rest) noexcept {
+    drain_and_unlock(context, rest);
+    serve_waiting(rest);
+  }
 
   void hand_over_kept() noexcept {
     for (Context* const context : kept_) context->overflow_->hand_over(*context);
-    kept_.clear();
+    forget_kept();
   }
 
  private:
   // What was kept is served again, `context` by who calls.
   void take_up_kept(const Context& context) {
-    std::copy_if(kept_.begin(), kept_.end(), std::back_inserter(waiting_),
-                 [&context](const Context* kept) { return kept != &context; });
+    for (Context* const kept : kept_) {
+      if (kept != &context) add(*kept);
+    }
+    forget_kept();
+  }
+  void keep(Context& context) {
+    kept_.push_back(&context);
+    Context::this_thread_.keeps = true;
+  }
+  void forget_kept() noexcept {
     kept_.clear();
+    Context::this_thread_.keeps = false;
   }
 
   // REQUIRES: this thread holds the baton. Afterwards nobody is left with work and no server: who finds the baton taken
@@ -118,7 +118,7 @@ class ServeList {
         // It may be on the list again, but this thread has done its part.
         std::replace(waiting_.begin(), waiting_.end(), &context, static_cast<Context*>(nullptr));
         if (rest == Context::Rest::kept) {
-          kept_.push_back(&context);
+          keep(context);
         } else {
           context.overflow_->hand_over(context);
         }
@@ -134,33 +134,30 @@ class ServeList {
       if (waiting_[i] != nullptr && waiting_[i]->try_lock()) drain_and_unlock(*waiting_[i], rest);
     }
     waiting_.clear();
-    active_ = false;
+    Context::this_thread_.others_wait = false;
+    Context::this_thread_.serves = false;
   }
 
   static constexpr unsigned turns_between_questions = 4;
 
   std::vector<Context*> waiting_;
   std::vector<Context*> kept_;  // by those who serve again
-  bool active_ = false;
 };
 
 namespace {
 thread_local ServeList serve_list;
 }
 
-bool Context::serving() noexcept { return serve_list.active(); }
-bool Context::keeps() noexcept { return serve_list.keeps(); }
-void Context::hand_over_rest() noexcept {
-  if (serve_list.keeps()) serve_list.hand_over_kept();
-}
+void Context::end_turn(Rest rest) noexcept { serve_list.end_turn(*this, rest); }
+void Context::hand_over_kept() noexcept { serve_list.hand_over_kept(); }
 
 void Context::post(Item* item) noexcept {
-  if (!serve_list.active() && !has_work() && try_lock()) {
+  if (!serving() && !has_work() && try_lock()) {
     serve_list.run_locked(*this, item);
     return;
   }
   if (!push(item)) return;  // whoever posted the one before sees to both
-  if (serve_list.active()) {
+  if (serving()) {
     serve_list.add(*this);
   } else {
     serve_list.run(*this);
@@ -176,18 +173,13 @@ bool Context::push(Item* item) noexcept {
   return head == nullptr;
 }
 
-bool Context::try_run(void (*function)(void*), void* argument, Rest rest) noexcept {
-  if (serve_list.active() || has_work() || !try_lock()) return false;
-  return serve_list.try_call_locked(*this, function, argument, rest);
-}
-
 bool Context::serve(Rest rest) noexcept {
-  if (serve_list.active() || !try_lock()) return false;
+  if (serving() || !try_lock()) return false;
   return serve_list.poll(*this, rest);
 }
 
 unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept {
-  if (serve_list.active() || !try_lock()) return 0;
+  if (serving() || !try_lock()) return 0;
   return serve_list.poll_until(*this, turns, enough, argument);
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace stretto::fabric {
 
@@ -47,14 +48,16 @@ class Context {
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
   void post(Item* item) noexcept;
 
-  /// Runs `function()`, which does not throw, under the baton before it returns, if nobody has that, this thread serves
-  /// no context and nothing is queued: where an item that is posted would run at once, too. Returns whether it did.
+  /// Runs `function()` under the baton before it returns, if nobody has that, this thread serves no context and nothing
+  /// is queued: where an item that is posted would run at once, too. Returns whether it did; throws what it throws.
   /// `rest`: see `serve`. Any thread.
   template <class F>
-  bool try_run(F&& function, Rest rest = Rest::handed_over) noexcept {
-    return try_run([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function, rest);
+  bool try_run(F&& function, Rest rest = Rest::handed_over) {
+    const Turn turn(*this, rest);
+    if (!turn.has_begun()) return false;
+    std::forward<F>(function)();
+    return true;
   }
-  bool try_run(void (*function)(void*), void* argument, Rest rest) noexcept;
 
   /// Drains what is there if the baton is free, and what this thread has kept elsewhere. Any thread. Returns whether
   /// any item ran. Who keeps the rest serves again, or calls `hand_over_rest`.
@@ -70,9 +73,11 @@ class Context {
   }
   unsigned serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept;
   /// Whether this thread has kept something.
-  static bool keeps() noexcept;
+  static bool keeps() noexcept { return this_thread_.keeps; }
   /// For a thread that may have kept something and does not serve again for now.
-  static void hand_over_rest() noexcept;
+  static void hand_over_rest() noexcept {
+    if (keeps()) hand_over_kept();
+  }
 
   /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be. Throws
   /// Error(invalid_state) where this thread serves a context already.
@@ -126,10 +131,53 @@ class Context {
   bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
 
   /// Whether this thread is serving some context, so that it must not wait for a baton.
-  static bool serving() noexcept;
+  static bool serving() noexcept { return this_thread_.serves; }
 
  private:
   friend class ServeList;
+
+  /// What a thread is at; more of it is in its ServeList.
+  struct Thread {
+    bool serves;       ///< some context
+    bool others_wait;  ///< it has to serve further ones, after this one
+    bool keeps;        ///< what it has kept of some
+  };
+
+  /// A stay under a context's baton, see try_run. In line, since small calls are little more.
+  class Turn {
+   public:
+    Turn(Context& context, Rest rest) noexcept
+        : context_(context), rest_(rest), has_begun_(!serving() && !context.has_work() && context.try_lock()) {
+      if (!has_begun_) return;
+      this_thread_.serves = true;
+      if (!context.has_work()) return;
+      has_begun_ = false;  // others came first
+      context.end_turn(rest);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+      if (!has_begun_) return;
+      if (!context_.has_work() && !this_thread_.others_wait) {
+        context_.unlock();
+        this_thread_.serves = false;
+        // Who found the baton taken has left its work to its holder.
+        if (!context_.has_work() || !context_.try_lock()) return;
+        this_thread_.serves = true;
+      }
+      context_.end_turn(rest_);
+    }
+
+    bool has_begun() const noexcept { return has_begun_; }
+
+   private:
+    Context& context_;
+    Rest rest_;
+    bool has_begun_;
+  };
+
+  void end_turn(Rest rest) noexcept;
+  static void hand_over_kept() noexcept;
 
   bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_seq_cst); }
   void unlock() noexcept { locked_.store(false, std::memory_order_seq_cst); }
@@ -140,6 +188,8 @@ class Context {
   bool drain(std::uint32_t budget) noexcept;
 
   static constexpr std::uint32_t budget_of_passing_thread = 512;
+
+  static inline constinit thread_local Thread this_thread_;
 
   alignas(64) std::atomic<Item*> inbox_{nullptr};  // newest first
   alignas(64) std::atomic<bool> locked_{false};
