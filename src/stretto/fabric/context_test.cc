@@ -76,6 +76,53 @@ TEST(Context, TriesToRunOnlyWhatAnItemWouldNotOvertake) {
   EXPECT_EQ(log, (std::vector<int>{1, 2, 3, 4, 5}));
 }
 
+TEST(Context, WhatIsThrownUnderTheBatonReachesTheCallerAfterAllThatWasPosted) {
+  Context context(nullptr);
+  Context other(nullptr);
+  std::vector<int> log;
+  const auto fail = [&] {
+    context.post(new Note(log, 2));
+    other.post(new Note(log, 3));
+    log.push_back(1);
+    throw std::runtime_error("under the baton");
+  };
+  EXPECT_THROW(context.try_run(fail), std::runtime_error);
+  EXPECT_EQ(log, (std::vector<int>{1, 2, 3}));
+  EXPECT_FALSE(Context::serving());
+  EXPECT_TRUE(context.try_run([&] { log.push_back(4); })) << "the baton was given back";
+  EXPECT_EQ(log, (std::vector<int>{1, 2, 3, 4}));
+}
+
+// Who finds the baton taken leaves its work to the holder, who sees it when he lets go.
+TEST(Context, NothingIsLeftBehindWhereManyPostAndTryToRun) {
+  CountingOverflow overflow;
+  Context context(&overflow);
+  constexpr int rounds = 1'000'000;
+  std::atomic<int> noted{0};
+  struct Count : Item {
+    explicit Count(std::atomic<int>& its_counter) noexcept : Item(&Count::add), counter(its_counter) {}
+    static void add(Item* item) noexcept {
+      const std::unique_ptr<Count> count(static_cast<Count*>(item));
+      ++count->counter;
+    }
+    std::atomic<int>& counter;
+  };
+  int ran = 0;
+  std::thread poster([&] {
+    for (int i = 0; i < rounds; ++i) context.post(new Count(noted));
+  });
+  int tried = 0;
+  for (int i = 0; i < rounds; ++i) tried += context.try_run([&] { ++ran; }) ? 1 : 0;
+  poster.join();
+  EXPECT_EQ(ran, tried);
+  if (overflow.count == 0) {
+    EXPECT_EQ(noted, rounds) << "an item was left without a server";
+  }
+  while (context.serve()) {
+  }
+  EXPECT_EQ(noted, rounds);
+}
+
 TEST(Context, EnterRunsUnderTheBatonBeforeItReturnsAndThenServes) {
   Context context(nullptr);
   std::vector<int> log;
