@@ -15,6 +15,7 @@
 #include "stretto/collective/collective.h"
 #include "stretto/collective/concurrent.h"
 #include "stretto/collective/eager_window.h"
+#include "stretto/collective/plan_cache.h"
 #include "stretto/collective/stream.h"
 #include "stretto/collective/test_support.h"
 
@@ -299,6 +300,33 @@ TEST(ShortageOnSim, OfOneCallForSeveralIsToldForEach) {
     for (const Event each : done) {
       const std::string said = co_await test::outcome(each);
       EXPECT_EQ(said, shortage);
+    }
+  });
+}
+
+// What is not counted would never be forgotten.
+TEST(PlanCacheTest, CountsWhatIsKeptThoughThereWasNoMemoryForIt) {
+  test::run_on("sim:3", [](Node& node) -> Task<> {
+    if (node.id() != 0) co_return;
+    CollectiveCall call;
+    call.operation = schedule::Operation::broadcast;
+    bool was_short = true;
+    for (std::uint64_t request = 1; was_short; ++request) {
+      PlanCache cache(CollectiveService::of(node));
+      PlanCache::OfGroup& plans = cache.of(Group({0, 2}));
+      bool refused = false;
+      {
+        const Shortage short_of(request);
+        try {
+          plans.prepare(call, {});
+        } catch (const std::bad_alloc&) {
+          refused = true;
+        }
+        was_short = Shortage::has_come();
+      }
+      EXPECT_EQ(cache.held(), plans.find(call, {}) == nullptr ? 0U : 1U) << "request " << request;
+      if (refused) plans.prepare(call, {});
+      EXPECT_EQ(cache.held(), 1U) << "request " << request;
     }
   });
 }
