@@ -89,6 +89,11 @@ TEST(SimulateCommand, SaysWhereThereAreMoreBytesThanCanBeCounted) {
             std::string::npos);
   EXPECT_NE(output_of("simulate linear_allgather -n 32 -b 4096TiB").find("992, 4.063e+06 TiB in all"),
             std::string::npos);
+  const auto is_least = [](const std::string& ranks) -> bool {
+    return json_of_output("simulate linear_allgather -b 4096TiB --json -n " + ranks).at("bytes_sent_is_least");
+  };
+  EXPECT_TRUE(is_least("128"));
+  EXPECT_FALSE(is_least("32"));
 }
 
 TEST(SimulateCommand, TakesContributorsAndReceivers) {

@@ -57,6 +57,11 @@ nlohmann::ordered_json numbers_of(const Network& network) {
           {"reduction_seconds_per_byte", network.reduction_time}};
 }
 
+/// Whether all messages together have more bytes than can be counted: then that count is the least they may have.
+bool has_more_than_counted(const Prediction& prediction) {
+  return prediction.bytes == std::numeric_limits<std::uint64_t>::max();
+}
+
 void print_json(const Question& question, const Prediction& prediction) {
   nlohmann::ordered_json object = json_of(question.algorithm, question.shape);
   object["bytes"] = question.bytes;
@@ -65,6 +70,7 @@ void print_json(const Question& question, const Prediction& prediction) {
   object["rounds"] = prediction.rounds;
   object["messages"] = prediction.messages;
   object["bytes_sent"] = prediction.bytes;
+  object["bytes_sent_is_least"] = has_more_than_counted(prediction);
   object["seconds_min"] = prediction.minimum;
   object["seconds_mean"] = prediction.mean;
   object["seconds_max"] = prediction.maximum;
@@ -72,10 +78,8 @@ void print_json(const Question& question, const Prediction& prediction) {
   print_line(object);
 }
 
-/// Of all messages together, which may be more than can be counted.
 std::string describe_bytes(const Prediction& prediction) {
-  const bool is_least = prediction.bytes == std::numeric_limits<std::uint64_t>::max();
-  return (is_least ? "at least " : "") + format_bytes(prediction.bytes);
+  return (has_more_than_counted(prediction) ? "at least " : "") + format_bytes(prediction.bytes);
 }
 
 void print_network(const char* label, const Network& network) {
