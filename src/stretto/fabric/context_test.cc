@@ -31,7 +31,7 @@ struct Note : Item {
 
 struct CountingOverflow : Overflow {
   void hand_over(Context&) noexcept override { ++count; }
-  int count = 0;
+  std::atomic<int> count{0};  // who hands over has let go of the baton
 };
 
 TEST(Context, WhoPostsToAnIdleContextServesIt) {
