@@ -2,6 +2,7 @@
 
 #include "stretto/core/event.h"
 #include "stretto/fabric/context.h"
+#include "stretto/fabric/overflow.h"
 
 namespace stretto {
 

@@ -16,6 +16,7 @@
 
 #include "stretto/base/random.h"
 #include "stretto/fabric/endpoint.h"
+#include "stretto/fabric/overflow.h"
 
 /// For tests: what every fabric must do, asked of a whole job that lives in this process (conformance_test.cc).
 namespace stretto::fabric::conformance {

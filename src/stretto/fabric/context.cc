@@ -8,6 +8,7 @@
 
 #include "stretto/base/error.h"
 #include "stretto/base/linked.h"
+#include "stretto/fabric/overflow.h"
 
 namespace stretto::fabric {
 
@@ -22,8 +23,8 @@ class ServeList {
   /// Serves `first`, and then everything that was posted to meanwhile.
   void run(Context& first) noexcept {
     Context::this_thread_.serves = true;
-    if (first.try_lock()) drain_and_unlock(first);
-    serve_waiting();
+    if (first.try_lock()) drain_and_unlock(first, Context::Rest::handed_over);
+    serve_waiting(Context::Rest::handed_over);
   }
 
   /// The same where this thread has just taken the baton: `item` needs no way through the inbox, unless others came
@@ -35,8 +36,7 @@ class ServeList {
     } else {
       item->run(item);
     }
-    drain_and_unlock(context);
-    serve_waiting();
+    end_turn(context, Context::Rest::handed_over);
   }
 
   /// Runs the context's poll, then what came of it. REQUIRES: this thread has just taken the context's baton.
@@ -45,8 +45,7 @@ class ServeList {
     bool happened = context.has_work() || !kept_.empty();
     if (!kept_.empty()) take_up_kept(context);
     happened |= context.poll_ != nullptr && context.poll_(context.poll_argument_);
-    drain_and_unlock(context, rest);
-    serve_waiting(rest);
+    end_turn(context, rest);
     return happened;
   }
 
@@ -62,25 +61,13 @@ class ServeList {
       // To ask costs as much as to poll; what other threads do may be seen a little later.
       if ((happened || turn % turns_between_questions == 0) && enough(argument)) break;
     }
-    drain_and_unlock(context, Context::Rest::kept);
-    serve_waiting(Context::Rest::kept);
+    end_turn(context, Context::Rest::kept);
     return turn;
-  }
-
-  // REQUIRES: this thread has just taken the context's baton.
-  void call_locked(Context& context, void (*function)(void*), void* argument) {
-    Context::this_thread_.serves = true;
-    try {
-      function(argument);
-    } catch (...) {
-      end_turn(context, Context::Rest::handed_over);
-      throw;
-    }
-    end_turn(context, Context::Rest::handed_over);
   }
 
   /// REQUIRES: this thread has the context's baton.
   void end_turn(Context& context, Context::Rest rest) noexcept {
+    Context::this_thread_.serves = true;
     drain_and_unlock(context, rest);
     serve_waiting(rest);
   }
@@ -109,7 +96,7 @@ class ServeList {
 
   // REQUIRES: this thread holds the baton. Afterwards nobody is left with work and no server: who finds the baton taken
   // leaves it to its holder, who therefore looks again after letting go.
-  void drain_and_unlock(Context& context, Context::Rest rest = Context::Rest::handed_over) noexcept {
+  void drain_and_unlock(Context& context, Context::Rest rest) noexcept {
     for (;;) {
       const bool finished = context.drain(context.overflow_ == nullptr ? std::numeric_limits<std::uint32_t>::max()
                                                                        : Context::budget_of_passing_thread);
@@ -128,7 +115,7 @@ class ServeList {
     }
   }
 
-  void serve_waiting(Context::Rest rest = Context::Rest::handed_over) noexcept {
+  void serve_waiting(Context::Rest rest) noexcept {
     // Index, not iterator: serving adds to the list.
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       if (waiting_[i] != nullptr && waiting_[i]->try_lock()) drain_and_unlock(*waiting_[i], rest);
@@ -183,18 +170,11 @@ unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argum
   return serve_list.poll_until(*this, turns, enough, argument);
 }
 
-void Context::enter(void (*function)(void*), void* argument) {
+void Context::lock() {
   if (serving()) {
     throw Error(ErrorCode::invalid_state, "under a node's baton another one, or the same, must not be waited for");
   }
   while (!try_lock()) sched_yield();
-  serve_list.call_locked(*this, function, argument);
-}
-
-bool Context::try_enter(void (*function)(void*), void* argument) {
-  if (!try_lock()) return false;
-  serve_list.call_locked(*this, function, argument);
-  return true;
 }
 
 bool Context::run_put_off() noexcept {

@@ -5,27 +5,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "stretto/fabric/item.h"
+
 namespace stretto::fabric {
 
-/// A piece of work for whoever holds a node's baton. Intrusive; `run` owns the item from then on.
-struct Item {
-  using Run = void (*)(Item*) noexcept;
-
-  explicit Item(Run run_function) noexcept : run(run_function) {}
-
-  Item* next = nullptr;
-  Run run;
-};
-
-class Context;
-
-/// Takes over contexts whose work outgrew what a passing thread may be asked to do.
-class Overflow {
- public:
-  virtual ~Overflow() = default;
-  /// Sees to it that another thread serves `context` soon. Any thread, also under batons.
-  virtual void hand_over(Context& context) noexcept = 0;
-};
+class Overflow;
 
 /// A node's *baton* (a try-lock) and its inbox for many producers (CONTRACTS 4).
 ///
@@ -53,10 +37,9 @@ class Context {
   /// `rest`: see `serve`. Any thread.
   template <class F>
   bool try_run(F&& function, Rest rest = Rest::handed_over) {
-    const Turn turn(*this, rest);
-    if (!turn.has_begun()) return false;
-    std::forward<F>(function)();
-    return true;
+    const Turn turn(*this, rest, try_lock_first(rest));
+    if (turn.has_begun()) std::forward<F>(function)();
+    return turn.has_begun();
   }
 
   /// Drains what is there if the baton is free, and what this thread has kept elsewhere. Any thread. Returns whether
@@ -79,21 +62,21 @@ class Context {
     if (keeps()) hand_over_kept();
   }
 
-  /// Runs `function(argument)` under the baton before it returns; waits for the baton if need be. Throws
-  /// Error(invalid_state) where this thread serves a context already.
-  void enter(void (*function)(void*), void* argument);
-
+  /// Runs `function()` under the baton before it returns; waits for the baton if need be. Throws Error(invalid_state)
+  /// where this thread serves a context already, and what the function throws.
   template <class F>
   void enter(F&& function) {
-    enter([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+    lock();
+    const Turn turn(*this, Rest::handed_over, true);
+    std::forward<F>(function)();
   }
-
   /// The same if the baton is free; returns whether it was.
   template <class F>
   bool try_enter(F&& function) {
-    return try_enter([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
+    const Turn turn(*this, Rest::handed_over, try_lock());
+    if (turn.has_begun()) std::forward<F>(function)();
+    return turn.has_begun();
   }
-  bool try_enter(void (*function)(void*), void* argument);
 
   /// Adds a source of work that is polled under the baton each time that the context is served (a fabric's
   /// progress entry). Set once, before other threads know of the context.
@@ -143,16 +126,11 @@ class Context {
     bool keeps;        ///< what it has kept of some
   };
 
-  /// A stay under a context's baton, see try_run. In line, since small calls are little more.
+  /// A stay under a context's baton, if this thread has just taken that. In line, since small calls are little more.
   class Turn {
    public:
-    Turn(Context& context, Rest rest) noexcept
-        : context_(context), rest_(rest), has_begun_(!serving() && !context.has_work() && context.try_lock()) {
-      if (!has_begun_) return;
-      this_thread_.serves = true;
-      if (!context.has_work()) return;
-      has_begun_ = false;  // others came first
-      context.end_turn(rest);
+    Turn(Context& context, Rest rest, bool has_baton) noexcept : context_(context), rest_(rest), has_begun_(has_baton) {
+      if (has_begun_) this_thread_.serves = true;
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -163,7 +141,6 @@ class Context {
         this_thread_.serves = false;
         // Who found the baton taken has left its work to its holder.
         if (!context_.has_work() || !context_.try_lock()) return;
-        this_thread_.serves = true;
       }
       context_.end_turn(rest_);
     }
@@ -179,6 +156,14 @@ class Context {
   void end_turn(Rest rest) noexcept;
   static void hand_over_kept() noexcept;
 
+  void lock();
+  // As `try_run` needs it.
+  bool try_lock_first(Rest rest) noexcept {
+    if (serving() || has_work() || !try_lock()) return false;
+    if (!has_work()) return true;
+    end_turn(rest);
+    return false;
+  }
   bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_seq_cst); }
   void unlock() noexcept { locked_.store(false, std::memory_order_seq_cst); }
   bool has_work() const noexcept {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stretto/fabric/conformance.h"
+#include "stretto/fabric/overflow.h"
 
 namespace stretto::fabric {
 namespace {
