@@ -18,6 +18,10 @@ constexpr long nanoseconds_of_rare_ticks = 1'000'000;
 constexpr unsigned most_crowded = 100;
 // Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
 constexpr int calm_ticks_before_rare_ones = 50;
+// Where each of so many ticks has found that a worker had polled since, they are half as many, and so once more; as soon
+// as one has not, as many as before.
+constexpr int attended_ticks_before_rarer_ones = 8;
+constexpr int most_attended_ticks = 2 * attended_ticks_before_rarer_ones;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
 // kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
 constexpr double engaged_seconds = 300e-6;
@@ -97,6 +101,7 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   // Who has the baton may be at it for many pieces without polling, and was displaced by this very look.
   const bool attended = std::exchange(polls_seen_, polls) != polls || somebody_serves();
   found_unattended_ = !attended && engaged();
+  attended_ticks_ = attended ? std::min(attended_ticks_ + 1, most_attended_ticks) : 0;
   if (attended) return false;
   stay_engaged(do_others, stopping);
   return must_rest() == 0 && arm(service);
@@ -132,7 +137,9 @@ void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
 }
 
 long FabricWatch::tick_nanoseconds(bool armed) const noexcept {
-  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) return rare_tick_nanoseconds_;
+  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) {
+    return rare_tick_nanoseconds_ << (attended_ticks_ / attended_ticks_before_rarer_ones);
+  }
   return looks_again_ ? nanoseconds_to_second_look : nanoseconds_among_large;
 }
 
@@ -150,7 +157,7 @@ std::optional<timespec> FabricWatch::tick_of_service(bool armed) {
   }
   const long tick = tick_nanoseconds(armed);
   if (armed) return timespec{0, tick};
-  return timespec{0, std::clamp(static_cast<long>(1e9 * must_rest()), tick, 2 * rare_tick_nanoseconds_)};
+  return timespec{0, std::max(tick, std::min(static_cast<long>(1e9 * must_rest()), 2 * rare_tick_nanoseconds_))};
 }
 
 void FabricWatch::service_woke_up(bool by_something) noexcept {

@@ -105,6 +105,7 @@ class FabricWatch {
   std::uint64_t polls_seen_ = 0;
   int quiet_ticks_ = 0;                               // somebody had the watch, and nothing happened
   int calm_ticks_ = std::numeric_limits<int>::max();  // since one found something large that nobody attended to
+  int attended_ticks_ = 0;                            // in a row, in which a worker polled
   bool found_unattended_ = false;
   bool looks_again_ = false;
   double woke_up_ = 0;

@@ -76,6 +76,47 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
   context_.disengage();
 }
 
+// Each tick displaces a worker, which is for nothing where workers poll all the time.
+TEST_F(FabricWatchTest, TicksAreRarerWhileEachFindsThatAWorkerPolls) {
+  for (const bool has_cores : {false, true}) {
+    FabricWatch watch([] { return 0.0; }, [] {});
+    watch.start(endpoints_, has_cores, 1);
+    const std::atomic<bool> stopping{true};
+    const auto tick_after = [&](bool a_poll) {
+      if (a_poll) watch.note_poll();
+      watch.arm_service([] { return false; }, stopping);
+      const long tick = watch.tick_of_service(false).value().tv_nsec;
+      watch.disarm(FabricWatch::service);
+      return tick;
+    };
+    const long usual = tick_after(false);
+    long tick = tick_after(true);
+    EXPECT_EQ(tick, usual) << "one poll is none of many";
+    for (int i = 0; i < 100; ++i) {
+      const long next = tick_after(true);
+      EXPECT_TRUE(next == tick || next == 2 * tick);
+      tick = next;
+    }
+    EXPECT_EQ(tick, 4 * usual);
+    EXPECT_EQ(tick_after(false), usual) << "nobody has polled";
+    EXPECT_EQ(tick_after(true), usual);
+  }
+}
+
+// However many share a core, and however rare that makes ticks.
+TEST_F(FabricWatchTest, TheRarestTicksAreAPartOfASecond) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1'000'000);
+  const std::atomic<bool> stopping{true};
+  for (int i = 0; i < 100; ++i) {
+    watch.note_poll();
+    watch.arm_service([] { return false; }, stopping);
+    const timespec tick = watch.tick_of_service(false).value();
+    EXPECT_EQ(tick.tv_sec, 0);
+    EXPECT_LT(tick.tv_nsec, 1'000'000'000);
+  }
+}
+
 // A worker that looks for messages by other means than to poll here: its peers need not ring, and the service thread
 // leaves the fabric to it.
 TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
