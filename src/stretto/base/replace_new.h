@@ -16,6 +16,17 @@ struct MemoryRequests {
 };
 inline thread_local MemoryRequests memory_requests;  // determinism: a test's own count
 
+/// While it lives, one request of this thread for memory finds none: that of that number, from one.
+class Shortage {
+ public:
+  explicit Shortage(std::uint64_t number) { memory_requests.until_shortage = number; }
+  ~Shortage() { memory_requests.until_shortage = 0; }
+  Shortage(const Shortage&) = delete;
+  Shortage& operator=(const Shortage&) = delete;
+
+  static bool has_come() { return memory_requests.until_shortage == 0; }
+};
+
 }  // namespace stretto::test
 
 // Not inlined: GCC would see half of each pair, and take the two for a mismatch.

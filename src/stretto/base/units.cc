@@ -24,12 +24,13 @@ constexpr std::array<Unit, 6> duration_units{
 constexpr std::array<Unit, 5> decimal_units{{{"B", 1.0}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
 constexpr std::array<Unit, 5> binary_units{
     {{"B", 1.0}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}}};
+constexpr std::array<Unit, 4> short_units{{{"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40}}};
 constexpr std::array<Unit, 5> bit_units{
     {{"bit", 0.125}, {"Kbit", 125.0}, {"Mbit", 125e3}, {"Gbit", 125e6}, {"Tbit", 125e9}}};
 
 constexpr std::string_view duration_form = "a number with ns, us, ms, s, min or h, such as 1.5us";
 constexpr std::string_view bytes_form =
-    "a whole number of bytes, with a unit if you like, such as 64KiB, 1.5MB or 4096";
+    "a whole number of bytes, with a unit if you like, such as 64KiB, 64K, 1.5MB or 4096";
 constexpr std::string_view bandwidth_form = "a positive number with a unit, such as 5GB/s or 100Gbit/s";
 
 [[noreturn]] void refuse(std::string_view name, std::string_view text, std::string_view form) {
@@ -77,6 +78,13 @@ double factor_of_bytes(std::string_view unit) {
   return factor > 0 ? factor : factor_of(unit, binary_units);
 }
 
+/// Of the sizes of memory and messages: also "K", binary as these mostly are.
+double factor_of_size(std::string_view unit) {
+  if (unit.empty()) return 1;
+  const double factor = factor_of(unit, short_units);
+  return factor > 0 ? factor : factor_of_bytes(unit);
+}
+
 std::string with_unit(double value, std::span<const Unit> units) {
   const Unit* unit = &units.front();
   for (const Unit& candidate : units) {
@@ -105,7 +113,7 @@ double parse_duration(std::string_view text, std::string_view name) {
 
 std::uint64_t parse_bytes(std::string_view text, std::string_view name) {
   const Quantity quantity = split(text, name, bytes_form);
-  const double factor = quantity.unit.empty() ? 1.0 : factor_of_bytes(quantity.unit);
+  const double factor = factor_of_size(quantity.unit);
   const double bytes = std::round(quantity.number * factor);
   // Fractions of a unit are as exact as decimals allow: "1.1KB" is 1100 bytes, "0.3B" is refused.
   const bool is_whole = std::abs(quantity.number * factor - bytes) <= 1e-6;

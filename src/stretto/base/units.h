@@ -12,8 +12,8 @@ namespace stretto {
 /// Seconds. A number of ns, us, ms, s, min or h: "1.5us", "2 min". Only zero needs no unit.
 double parse_duration(std::string_view text, std::string_view name = "duration");
 
-/// A whole number of bytes. Units are B, decimal kB (or KB) ... TB, binary KiB ... TiB: "64KiB", "1.5MB",
-/// "4096".
+/// A whole number of bytes. Units are B, decimal kB (or KB) ... TB, binary KiB ... TiB or K ... T: "64KiB", "64K",
+/// "1.5MB", "4096".
 std::uint64_t parse_bytes(std::string_view text, std::string_view name = "size");
 
 /// Bytes per second, more than zero: "5GB/s", "10GiB/s", "100Gbit/s".

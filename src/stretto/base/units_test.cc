@@ -51,6 +51,11 @@ TEST(ParseBytes, ReadsEachUnit) {
   EXPECT_EQ(parse_bytes("8B"), 8U);
   EXPECT_EQ(parse_bytes("64KiB"), 65'536U);
   EXPECT_EQ(parse_bytes("64 kiB"), 65'536U);
+  EXPECT_EQ(parse_bytes("64K"), 65'536U);
+  EXPECT_EQ(parse_bytes("64 k"), 65'536U);
+  EXPECT_EQ(parse_bytes("1.5M"), 1'572'864U);
+  EXPECT_EQ(parse_bytes("64G"), 68'719'476'736U);
+  EXPECT_EQ(parse_bytes("1T"), 1'099'511'627'776U);
   EXPECT_EQ(parse_bytes("64KB"), 64'000U);
   EXPECT_EQ(parse_bytes("64kB"), 64'000U);
   EXPECT_EQ(parse_bytes("1.1KB"), 1'100U);
@@ -61,7 +66,7 @@ TEST(ParseBytes, ReadsEachUnit) {
 
 TEST(ParseBytes, RefusesWhatIsNone) {
   for (const char* text :
-       {"", "KiB", "-1", "0.3B", "1.5", "1Kbit", "1K", "1kb", "1 KiB/s", "99999999TiB", "1e300", "nan"}) {
+       {"", "KiB", "-1", "0.3B", "1.5", "1Kbit", "1Ki", "1P", "1kb", "1 KiB/s", "99999999TiB", "1e300", "nan"}) {
     EXPECT_NE(complaint_of([&] { parse_bytes(text); }), "") << text;
   }
 }
@@ -75,7 +80,7 @@ TEST(ParseBandwidth, ReadsEachUnit) {
 }
 
 TEST(ParseBandwidth, RefusesWhatIsNone) {
-  for (const char* text : {"", "5", "5GB", "0GB/s", "-5GB/s", "5/s", "/s", "5Gb/s", "infGB/s", "1e308TB/s"}) {
+  for (const char* text : {"", "5", "5GB", "5G/s", "0GB/s", "-5GB/s", "5/s", "/s", "5Gb/s", "infGB/s", "1e308TB/s"}) {
     EXPECT_NE(complaint_of([&] { parse_bandwidth(text); }), "") << text;
   }
 }

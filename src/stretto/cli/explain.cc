@@ -70,12 +70,6 @@ Operation parse_operation(const std::string& text) {
                   " Known are " + list);
 }
 
-/// Also "1M", as messages' sizes are usually written: binary.
-std::uint64_t parse_message_size(const std::string& text) {
-  const bool is_short = text.ends_with('K') || text.ends_with('M') || text.ends_with('G');
-  return parse_bytes(is_short ? text + "iB" : text, "--bytes");
-}
-
 /// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says.
 Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool job_is_reproducible) {
   Request request;
@@ -91,7 +85,7 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool
     request.shape.contributors = request.shape.inner_receivers = nodes;
   }
   if (request.shape.operation != Operation::barrier) {
-    request.bytes = schedule::size_class(parse_message_size(arguments.bytes));
+    request.bytes = schedule::size_class(parse_bytes(arguments.bytes, "--bytes"));
   }
   return request;
 }

@@ -25,16 +25,7 @@
 namespace stretto {
 namespace {
 
-/// While it lives, one request of this thread for memory finds none: that of that number, from one.
-class Shortage {
- public:
-  explicit Shortage(std::uint64_t number) { test::memory_requests.until_shortage = number; }
-  ~Shortage() { test::memory_requests.until_shortage = 0; }
-  Shortage(const Shortage&) = delete;
-  Shortage& operator=(const Shortage&) = delete;
-
-  static bool has_come() { return test::memory_requests.until_shortage == 0; }
-};
+using test::Shortage;
 
 enum class Kind : std::uint8_t { plain, listed, fused };
 /// What was called before: nothing, one that still waits for its precondition, one that is over.

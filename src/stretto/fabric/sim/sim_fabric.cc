@@ -1,5 +1,6 @@
 #include "stretto/fabric/sim/sim_fabric.h"
 
+#include <memory>
 #include <utility>
 
 namespace stretto::fabric {
@@ -13,26 +14,31 @@ std::uint64_t label(Kind kind, NodeId from, NodeId to) {
   return static_cast<std::uint64_t>(kind) << 56U | std::uint64_t{from} << 16U | to;
 }
 
+struct DiscardParcel {
+  void operator()(Parcel* parcel) const noexcept { parcel->discard(parcel); }
+};
+using OwnedParcel = std::unique_ptr<Parcel, DiscardParcel>;
+
 }  // namespace
 
 // A parcel under way, until its target has looked for it; discarded if it never arrives.
 class SimFabric::Flight : public Action {
  public:
-  Flight(SimFabric& owner, Parcel* parcel)
-      : fabric_(owner), parcel_(parcel), way_(parcel->from.self(), parcel->to.self()) {
+  Flight(SimFabric& owner, OwnedParcel parcel)
+      : fabric_(owner), parcel_(std::move(parcel)), way_(parcel_->from.self(), parcel_->to.self()) {
     if (fabric_.looks()) fabric_.flights_[way_].push_back(this);
   }
   ~Flight() override {
-    if (parcel_ != nullptr) parcel_->discard(take());
+    if (parcel_ != nullptr) take();
   }
-  Parcel* take() noexcept {
+  OwnedParcel take() noexcept {
     if (fabric_.looks()) std::erase(fabric_.flights_[way_], this);
-    return std::exchange(parcel_, nullptr);
+    return std::move(parcel_);
   }
 
  protected:
   SimFabric& fabric_;
-  Parcel* parcel_;
+  OwnedParcel parcel_;
   std::pair<NodeId, NodeId> way_;  // what never arrives goes after the endpoints have
 };
 
@@ -43,7 +49,7 @@ class SimFabric::Handling final : public Flight {
   void run() override {
     if (parcel_ == nullptr) return;
     InProcessEndpoint& to = parcel_->to;
-    if (fabric_.alive(to.self())) to.context().post(take());
+    if (fabric_.alive(to.self())) to.context().post(take().release());
   }
 };
 
@@ -127,6 +133,7 @@ void SimFabric::kill(NodeId node) {
 }
 
 void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
+  OwnedParcel owned(parcel);
   const NodeId from = parcel->from.self();
   const NodeId to = parcel->to.self();
   if (from != to) {
@@ -136,11 +143,8 @@ void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
     }
     timeline_.trace(bytes);
   }
-  if (!alive_[from] || !alive_[to]) {
-    parcel->discard(parcel);
-    return;
-  }
-  timeline_.at(network_.reach(from, to, bytes, timeline_.now()), std::make_unique<Reaching>(*this, parcel),
+  if (!alive_[from] || !alive_[to]) return;
+  timeline_.at(network_.reach(from, to, bytes, timeline_.now()), std::make_unique<Reaching>(*this, std::move(owned)),
                label(Kind::reach, from, to));
 }
 
@@ -149,7 +153,7 @@ Parcel* SimFabric::look_for(NodeId from, NodeId to) {
   const std::vector<Flight*>& flights = flights_[{from, to}];
   if (flights.empty()) return nullptr;
   timeline_.trace(label(Kind::look, from, to));
-  return flights[looks_random_.below(flights.size())]->take();
+  return flights[looks_random_.below(flights.size())]->take().release();
 }
 
 }  // namespace stretto::fabric

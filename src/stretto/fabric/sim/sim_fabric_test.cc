@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "stretto/base/arena.h"
+#include "stretto/base/replace_new.h"
 #include "stretto/fabric/conformance.h"
 
 namespace stretto::fabric {
@@ -61,6 +63,36 @@ TEST(SimFabric, WhatNeverArrivesIsFreed) {
       Machine machine(options);
       for (int i = 0; i < 10; ++i) machine.send(i % 3 == 0 ? 0 : 1, 2, 100);
     }
+    EXPECT_EQ(arena::blocks_in_use(), before);
+  }
+}
+
+// For whichever request of the way there is no memory.
+TEST(SimFabric, WhatCannotBeCarriedIsFreed) {
+  for (const double early : {0.0, 1.0}) {
+    SimOptions options = options_of(2);
+    options.early = early;
+    Machine machine(options);
+    Endpoint& sender = *machine.fabric.endpoints()[0];
+    const std::vector<std::byte> payload(100);
+    const std::size_t before = arena::blocks_in_use();
+    int shortages = 0;
+    bool has_come = true;
+    while (has_come) {
+      sender.context().enter([&] {
+        const test::Shortage shortage(static_cast<std::uint64_t>(shortages) + 1);
+        try {
+          sender.send(1, MessageType::test, {}, payload);
+        } catch (const std::bad_alloc&) {
+        }
+        has_come = test::Shortage::has_come();
+      });
+      EXPECT_EQ(arena::blocks_in_use(), before + (has_come ? 0 : 1)) << shortages;
+      shortages += has_come ? 1 : 0;
+    }
+    EXPECT_GT(shortages, 0);
+    machine.run();
+    EXPECT_EQ(machine.heard_at.size(), 1U);
     EXPECT_EQ(arena::blocks_in_use(), before);
   }
 }
