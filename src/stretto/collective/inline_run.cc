@@ -92,7 +92,8 @@ bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
-  for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, *this);
+  const std::size_t bytes = what.is_lent ? sizeof(GrantHeader) : sizeof(CallHeader) + what.data.bytes;
+  for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, bytes, *this);
   return looked_for_ == nullptr;
 }
 

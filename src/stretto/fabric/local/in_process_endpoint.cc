@@ -162,7 +162,7 @@ void InProcessEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, 
   carrier_.carry(::new (block) MessageParcel(*this, *peers_[to], type, header, payload), bytes);
 }
 
-bool InProcessEndpoint::receive_from(NodeId peer, MessageHandler& receiver) {
+bool InProcessEndpoint::receive_from(NodeId peer, std::size_t /*bytes*/, MessageHandler& receiver) {
   Parcel* const parcel = carrier_.look_for(peer, self());
   if (parcel == nullptr) return false;
   if (parcel->run != &MessageParcel::arrive) {

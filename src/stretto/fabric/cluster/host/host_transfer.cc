@@ -97,10 +97,14 @@ bool HostTransport::progress() {
   return happened;
 }
 
-bool HostTransport::receive_from(NodeId node, MessageHandler& receiver) {
+bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
   if (!is_noticed(peer)) notice_senders();
-  if (!is_noticed(peer) || !peer.has_message() || progressing_) return false;
+  if (!is_noticed(peer) || progressing_) return false;
+  if (!peer.has_message()) {
+    peer.reader.expect(bytes);
+    return false;
+  }
   progressing_ = true;
   LineHead head;
   if (take_line(peer, head)) {

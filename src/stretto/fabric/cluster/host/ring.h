@@ -96,6 +96,14 @@ class RingReader {
     return holds_sequence(word, position_);
   }
 
+  /// The next message is not there yet, and may have so many bytes: asks for its further lines, so that they come
+  /// together with the first one. Of more than a few the writer would lose what it has not written yet.
+  void expect(std::size_t bytes) const noexcept {
+    const std::size_t lines = lines_of(bytes);
+    if (lines > most_expected_lines) return;
+    for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(position_ + line) & mask_]);
+  }
+
   /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
   /// REQUIRES: buffer holds max_message_bytes bytes.
   DecodedLine take(std::byte* buffer) noexcept {
@@ -117,6 +125,8 @@ class RingReader {
   }
 
  private:
+  static constexpr std::size_t most_expected_lines = 5;
+
   void copy_rest(std::byte* buffer, std::size_t bytes) const noexcept;
 
   const RingLine* lines_ = nullptr;
