@@ -46,15 +46,18 @@ void RingWriter::mark(std::uint64_t first, std::uint64_t end, bool overwritten) 
 RingReader::RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed) noexcept
     : lines_(lines), mask_(line_count - 1), consumed_(consumed) {}
 
-// What does not lie in the first line.
+// What does not lie in the first line. One line after the other: the C library begins with the last ones, which come
+// from another core no sooner for that, and keep the processor from asking for lines ahead.
 void RingReader::copy_rest(std::byte* buffer, std::size_t bytes) const noexcept {
   const auto* const base = reinterpret_cast<const std::byte*>(lines_);
-  const std::uint64_t ring_bytes = (mask_ + 1) * sizeof(RingLine);
-  const std::uint64_t at = (position_ + 1) * sizeof(RingLine) & (ring_bytes - 1);
-  const std::size_t rest = bytes - RingLine::inline_bytes;
-  const std::size_t before_end = std::min<std::size_t>(rest, ring_bytes - at);
-  copy_bytes(buffer + RingLine::inline_bytes, {base + at, before_end});
-  copy_bytes(buffer + RingLine::inline_bytes + before_end, {base, rest - before_end});
+  const auto line = [&](std::uint64_t position) { return base + (position & mask_) * sizeof(RingLine); };
+  std::uint64_t position = position_ + 1;
+  std::byte* to = buffer + RingLine::inline_bytes;
+  std::size_t left = bytes - RingLine::inline_bytes;
+  for (; left >= sizeof(RingLine); left -= sizeof(RingLine), to += sizeof(RingLine)) {
+    std::memcpy(to, line(position++), sizeof(RingLine));
+  }
+  std::memcpy(to, line(position), left);
 }
 
 }  // namespace stretto::fabric::cluster

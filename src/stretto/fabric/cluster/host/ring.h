@@ -125,7 +125,7 @@ class RingReader {
   }
 
  private:
-  static constexpr std::size_t most_expected_lines = 5;
+  static constexpr std::size_t most_expected_lines = 4;
 
   void copy_rest(std::byte* buffer, std::size_t bytes) const noexcept;
 
