@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "stretto/base/finish_look.h"
 #include "stretto/fabric/cluster/host/host_transport.h"
 
 namespace stretto::fabric::cluster {
@@ -93,6 +94,7 @@ bool HostTransport::progress() {
   }
   if (!waiting_.empty()) happened |= drain_waiting();
   if (time_to_look()) happened |= look_around(0);
+  if (!happened) finish_look();
   progressing_ = false;
   return happened;
 }
@@ -102,7 +104,8 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
   if (!is_noticed(peer)) notice_senders();
   if (!is_noticed(peer) || progressing_) return false;
   if (!peer.has_message()) {
-    peer.reader.expect(bytes);
+    // Lines are asked for together with the first one by looks ahead.
+    if (!peer.reader.expect(bytes)) finish_look();
     return false;
   }
   progressing_ = true;

@@ -98,10 +98,12 @@ class RingReader {
 
   /// The next message is not there yet, and may have so many bytes: asks for its further lines, so that they come
   /// together with the first one. Of more than a few the writer would lose what it has not written yet.
-  void expect(std::size_t bytes) const noexcept {
+  /// Returns whether it did.
+  bool expect(std::size_t bytes) const noexcept {
     const std::size_t lines = lines_of(bytes);
-    if (lines > most_expected_lines) return;
+    if (lines == 1 || lines > most_expected_lines) return false;
     for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(position_ + line) & mask_]);
+    return true;
   }
 
   /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
