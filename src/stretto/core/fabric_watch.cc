@@ -18,8 +18,8 @@ constexpr long nanoseconds_of_rare_ticks = 1'000'000;
 constexpr unsigned most_crowded = 100;
 // Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
 constexpr int calm_ticks_before_rare_ones = 50;
-// Where each of so many ticks has found that a worker had polled since, they are half as many, and so once more; as soon
-// as one has not, as many as before.
+// Where each of so many ticks has found that a worker had polled since, they are half as many, and so once more; as
+// soon as one has not, as many as before.
 constexpr int attended_ticks_before_rarer_ones = 8;
 constexpr int most_attended_ticks = 2 * attended_ticks_before_rarer_ones;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
