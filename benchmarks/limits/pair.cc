@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "stretto/base/finish_look.h"
+
 namespace limits_bench {
 namespace {
 
@@ -35,8 +37,7 @@ const Pair::Line& Pair::exchange(int rank, const double* values, std::size_t cou
   std::copy_n(values, count, to_write.values);
   to_write.number.store(number, std::memory_order_release);
   const Line& to_read = sides_[1 - rank].lines[number % 2];
-  while (to_read.number.load(std::memory_order_acquire) != number) {
-  }
+  while (to_read.number.load(std::memory_order_acquire) != number) stretto::finish_look();
   return to_read;
 }
 

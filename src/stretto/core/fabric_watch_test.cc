@@ -34,6 +34,15 @@ class FabricWatchTest : public ::testing::Test {
     watch.start(endpoints_, false, workers_per_core);
     return watch.tick_of_service(false).value();
   }
+  // What it sleeps after a look at which a worker had polled since the one before, or not.
+  timespec tick_after_look(FabricWatch& watch, bool polled) {
+    const std::atomic<bool> stopping{true};
+    if (polled) watch.note_poll();
+    watch.arm_service([] { return false; }, stopping);
+    const timespec tick = watch.tick_of_service(false).value();
+    watch.disarm(FabricWatch::service);
+    return tick;
+  }
 
   fabric::Context context_{nullptr};
   QuietEndpoint endpoint_{context_};
@@ -81,14 +90,7 @@ TEST_F(FabricWatchTest, TicksAreRarerWhileEachFindsThatAWorkerPolls) {
   for (const bool has_cores : {false, true}) {
     FabricWatch watch([] { return 0.0; }, [] {});
     watch.start(endpoints_, has_cores, 1);
-    const std::atomic<bool> stopping{true};
-    const auto tick_after = [&](bool a_poll) {
-      if (a_poll) watch.note_poll();
-      watch.arm_service([] { return false; }, stopping);
-      const long tick = watch.tick_of_service(false).value().tv_nsec;
-      watch.disarm(FabricWatch::service);
-      return tick;
-    };
+    const auto tick_after = [&](bool polled) { return tick_after_look(watch, polled).tv_nsec; };
     const long usual = tick_after(false);
     long tick = tick_after(true);
     EXPECT_EQ(tick, usual) << "one poll is none of many";
@@ -107,11 +109,8 @@ TEST_F(FabricWatchTest, TicksAreRarerWhileEachFindsThatAWorkerPolls) {
 TEST_F(FabricWatchTest, TheRarestTicksAreAPartOfASecond) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1'000'000);
-  const std::atomic<bool> stopping{true};
   for (int i = 0; i < 100; ++i) {
-    watch.note_poll();
-    watch.arm_service([] { return false; }, stopping);
-    const timespec tick = watch.tick_of_service(false).value();
+    const timespec tick = tick_after_look(watch, true);
     EXPECT_EQ(tick.tv_sec, 0);
     EXPECT_LT(tick.tv_nsec, 1'000'000'000);
   }

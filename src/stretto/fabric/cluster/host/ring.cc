@@ -46,8 +46,7 @@ void RingWriter::mark(std::uint64_t first, std::uint64_t end, bool overwritten) 
 RingReader::RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed) noexcept
     : lines_(lines), mask_(line_count - 1), consumed_(consumed) {}
 
-// What does not lie in the first line. One line after the other: the C library begins with the last ones, which come
-// from another core no sooner for that, and keep the processor from asking for lines ahead.
+// What does not lie in the first line: one line after the other, where the C library begins at both ends (decision 45).
 void RingReader::copy_rest(std::byte* buffer, std::size_t bytes) const noexcept {
   const auto* const base = reinterpret_cast<const std::byte*>(lines_);
   const auto line = [&](std::uint64_t position) { return base + (position & mask_) * sizeof(RingLine); };

@@ -35,9 +35,9 @@ enum class OwnKind : std::uint8_t {
 inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::get_piece) + 1;
 
 /// How many lines a message of so many bytes takes.
-constexpr std::uint32_t lines_of(std::size_t bytes) noexcept {
+constexpr std::size_t lines_of(std::size_t bytes) noexcept {
   if (bytes <= RingLine::inline_bytes) return 1;
-  return static_cast<std::uint32_t>(1 + (bytes - RingLine::inline_bytes + sizeof(RingLine) - 1) / sizeof(RingLine));
+  return 2 + (bytes - RingLine::inline_bytes - 1) / sizeof(RingLine);
 }
 
 /// What the word of a message's first line says.
@@ -47,13 +47,13 @@ struct LineHead {
   std::uint16_t payload_bytes = 0;
 
   std::size_t bytes() const noexcept { return std::size_t{header_bytes} + payload_bytes; }
-  std::uint32_t lines() const noexcept { return lines_of(bytes()); }
+  std::uint32_t lines() const noexcept { return static_cast<std::uint32_t>(lines_of(bytes())); }
 
   friend bool operator==(const LineHead&, const LineHead&) = default;
 };
 
 /// The most lines that one message takes.
-inline constexpr std::uint32_t max_message_lines = lines_of(max_message_bytes);
+inline constexpr std::uint32_t max_message_lines{lines_of(max_message_bytes)};
 
 /// `position` is how many lines of the ring were written before this one, since its start. Its low bits, plus one so
 /// that fresh memory matches nothing soon, tell this lap's word from the last one's.
