@@ -101,12 +101,6 @@ constexpr int send_buffer_bytes = 64 * 1024;
 // (docs/decisions/0032).
 constexpr std::string_view pacing_congestion_control = "bbr";
 constexpr std::string_view plain_congestion_control = "reno";  // in every kernel, and allowed to everybody
-// The kernel sends what it is handed as packets of up to 64 KiB, which the device cuts into frames. Where a shaper's
-// bucket is smaller than the packet, the kernel has to do that itself, for each frame on its own way
-// (docs/decisions/0036).
-constexpr std::size_t most_packet_bytes = 32 * 1024;
-// What is shorter may be sent together with what follows.
-constexpr std::size_t least_whole_packet_bytes = 16 * 1024;
 // A host that vanished is noticed after 10 s and three questions, where nothing is under way.
 constexpr int idle_seconds = 10;
 constexpr int question_seconds = 2;
@@ -124,7 +118,6 @@ void avoid_pacing(const Descriptor& socket) {
 }
 
 void prepare(const Descriptor& socket) {
-  avoid_pacing(socket);
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_SNDBUF, send_buffer_bytes);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -134,44 +127,18 @@ void prepare(const Descriptor& socket) {
   set(socket, IPPROTO_TCP, TCP_SYNCNT, connect_attempts);
 }
 
-Descriptor tcp_socket(int family) { return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+// Before it is connected, or listens for those that it answers: once a connection is paced, it stays so.
+Descriptor tcp_socket(int family) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket) avoid_pacing(socket);
+  return socket;
+}
 
 Moved result_of(ssize_t bytes) {
   if (bytes >= 0) return {static_cast<std::size_t>(bytes), false, 0};
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
   return {0, true, errno};
 }
-
-/// Cuts what is to be sent.
-class Packets {
- public:
-  explicit Packets(std::span<const iovec> pieces) noexcept : left_(pieces) {}
-
-  /// The pieces of the next packet; none: there is nothing left.
-  std::span<iovec> next() noexcept {
-    std::size_t count = 0;
-    bytes_ = 0;
-    while (!left_.empty() && count < packet_.size() && bytes_ < most_packet_bytes) {
-      const iovec& piece = left_.front();
-      const std::size_t taken = std::min(piece.iov_len - taken_, most_packet_bytes - bytes_);
-      if (taken > 0) packet_[count++] = {static_cast<std::byte*>(piece.iov_base) + taken_, taken};
-      bytes_ += taken;
-      taken_ += taken;
-      if (taken_ < piece.iov_len) continue;
-      left_ = left_.subspan(1);
-      taken_ = 0;
-    }
-    return std::span(packet_).first(count);
-  }
-  /// Of the packet that came last.
-  std::size_t bytes() const noexcept { return bytes_; }
-
- private:
-  std::span<const iovec> left_;
-  std::size_t taken_ = 0;  // of the first of those
-  std::array<iovec, 16> packet_;
-  std::size_t bytes_ = 0;
-};
 
 }  // namespace
 
@@ -242,15 +209,16 @@ int connect_result(const Descriptor& socket) {
   return getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &failure, &size) == 0 ? failure : errno;
 }
 
-Moved send_some(const Descriptor& socket, std::span<const iovec> pieces) {
+Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iovec> pieces) {
   Moved all;
-  Packets packets(pieces);
+  Packets packets(open, pieces);
   for (std::span<iovec> packet = packets.next(); !packet.empty(); packet = packets.next()) {
     msghdr message{};
     message.msg_iov = packet.data();
     message.msg_iovlen = packet.size();
-    const int end = packets.bytes() >= least_whole_packet_bytes ? MSG_EOR : 0;
+    const int end = packets.ends() ? MSG_EOR : 0;
     const Moved some = result_of(sendmsg(socket.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT | end));
+    packets.sent(some.bytes);
     all = {all.bytes + some.bytes, some.ended, some.error};
     if (some.bytes < packets.bytes()) break;
   }

@@ -11,6 +11,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/cluster/tcp/address.h"
+#include "stretto/fabric/cluster/tcp/packets.h"
 
 namespace stretto::fabric::cluster::network {
 
@@ -42,7 +43,8 @@ Descriptor begin_connect(const IpAddress& address, std::uint16_t port);
 int connect_result(const Descriptor& socket);
 
 /// Sends as much as the kernel takes: less than all means that the socket was not writable any more.
-Moved send_some(const Descriptor& socket, std::span<const iovec> pieces);
+/// `open` is the connection's own.
+Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iovec> pieces);
 Moved receive_some(const Descriptor& socket, ByteSpan into);
 
 }  // namespace stretto::fabric::cluster::network

@@ -72,7 +72,10 @@ struct Unsent {
 struct TcpCarrier::Socket {
   Socket(Descriptor of, Stage first) : descriptor(std::move(of)), stage(first) {}
 
+  Moved send_some(std::span<const iovec> pieces) { return network::send_some(descriptor, open_packet, pieces); }
+
   Descriptor descriptor;
+  OpenPacket open_packet;
   Stage stage;
   Link* link = nullptr;  // null while `called`
   bool readable = false;
@@ -195,7 +198,7 @@ bool TcpCarrier::try_send(Connection* to, ConstByteSpan header, ConstByteSpan da
   if (link.sends == nullptr || !link.unsent.empty()) return false;
   const FramePrefix prefix = prefix_of(header, data);
   const std::array pieces{piece(prefix), piece(header), piece(data)};
-  const Moved moved = send_some(link.sends->descriptor, pieces);
+  const Moved moved = link.sends->send_some(pieces);
   const std::size_t all = prefix.size() + header.size() + data.size();
   if (moved.bytes == 0 || moved.bytes == all) return moved.bytes == all;
   Unsent rest{prefix, {}, {}, {prefix.begin(), prefix.end()}, all - moved.bytes, nullptr};
@@ -213,7 +216,7 @@ bool TcpCarrier::send(Connection* to, ConstByteSpan header, ConstByteSpan data, 
   const std::size_t all = prefix.size() + header.size() + data.size();
   Moved moved;
   if (link.sends != nullptr && link.unsent.empty()) {
-    moved = send_some(link.sends->descriptor, std::array{piece(prefix), piece(header), piece(data)});
+    moved = link.sends->send_some(std::array{piece(prefix), piece(header), piece(data)});
     if (moved.bytes == all) return true;
   }
   // An error is told when what has arrived is read.
@@ -230,7 +233,7 @@ void TcpCarrier::drain(Link& link) {
       if (pieces.size() + 3 > most_pieces_at_once) break;
       frame.add_to(pieces);
     }
-    std::size_t moved = send_some(link.sends->descriptor, pieces).bytes;
+    std::size_t moved = link.sends->send_some(pieces).bytes;
     if (moved == 0) return;
     while (!link.unsent.empty() && link.unsent.front().left <= moved) {
       moved -= link.unsent.front().left;
@@ -317,7 +320,7 @@ void TcpCarrier::advance_dial(Socket& socket) {
     return;
   }
   const auto hello = encode(Hello{own_.process, link.process});
-  if (send_some(socket.descriptor, std::array{piece(hello)}).bytes != hello.size()) {
+  if (socket.send_some(std::array{piece(hello)}).bytes != hello.size()) {
     end(socket, "it hung up");
     return;
   }
@@ -422,7 +425,7 @@ bool TcpCarrier::greet_caller(Socket& socket) {
   }
   const auto answer = encode(Answer{own_.process});
   if (link->accepted != nullptr || link->broken) return false;
-  if (send_some(socket.descriptor, std::array{piece(answer)}).bytes != answer.size()) return false;
+  if (socket.send_some(std::array{piece(answer)}).bytes != answer.size()) return false;
   socket.stage = Stage::open;
   socket.link = link.get();
   link->accepted = &socket;

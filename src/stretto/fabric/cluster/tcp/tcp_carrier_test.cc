@@ -56,7 +56,8 @@ bool drive(std::vector<End*> ends, const std::function<bool()>& done) {
 
 void say(const Descriptor& socket, ConstByteSpan bytes) {
   const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  while (send_some(socket, {&piece, 1}).bytes != bytes.size()) {
+  OpenPacket open;
+  while (send_some(socket, open, {&piece, 1}).bytes != bytes.size()) {
   }
 }
 
