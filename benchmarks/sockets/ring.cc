@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,7 +17,8 @@ namespace sockets_bench {
 namespace {
 
 constexpr std::size_t most_bytes_a_call = std::size_t{256} << 10U;
-constexpr std::size_t bytes_of_packet = std::size_t{32} << 10U;  // decision 36
+constexpr std::size_t bytes_of_packet = 60'000;   // decision 36
+constexpr std::string_view never_paced = "reno";  // decision 32
 
 int checked(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
@@ -25,6 +27,12 @@ int checked(int result, const char* what) {
 
 void set(const Descriptor& connection, int level, int option, int value) {
   checked(setsockopt(connection.number(), level, option, &value, sizeof(value)), "setsockopt");
+}
+
+// Before it is connected, or listens for those that it answers.
+void keep_from_pacing(const Descriptor& socket) {
+  checked(setsockopt(socket.number(), IPPROTO_TCP, TCP_CONGESTION, never_paced.data(), socklen_t(never_paced.size())),
+          "setsockopt");
 }
 
 sockaddr_in address_of(const Addresses& addresses, int rank) {
@@ -71,6 +79,7 @@ Ring::Ring(const Addresses& addresses, int rank)
 
 Descriptor Ring::connect_to(int peer) const {
   Descriptor connection(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+  if (manner_.at_once) keep_from_pacing(connection);
   const sockaddr_in theirs = address_of(addresses_, peer);
   checked(connect(connection.number(), reinterpret_cast<const sockaddr*>(&theirs), sizeof(theirs)), "connect");
   return connection;
@@ -85,8 +94,12 @@ const Descriptor& Ring::incoming_connection() const noexcept {
   return from_previous_.number() < 0 ? to_next_ : from_previous_;
 }
 
-void Ring::join(const Manner& manner) {
+void Ring::choose(const Manner& manner) {
   manner_ = manner;
+  if (manner_.at_once) keep_from_pacing(listener_);
+}
+
+void Ring::join() {
   const int ranks = int(addresses_.hosts.size());
   const auto accepted = [this] { return Descriptor(checked(accept(listener_.number(), nullptr, nullptr), "accept")); };
   from_previous_ = Descriptor();

@@ -23,8 +23,9 @@ class Descriptor {
 struct Manner {
   std::string name;
   int send_buffer = 0;  ///< bytes asked for; 0: the kernel's choice
-  /// Hands over all at once, in packets that a shaper's bucket lets pass, and is woken when all has come: as little
-  /// work as there can be, for the processor and for the kernel.
+  /// Hands over all at once, in packets that a shaper's bucket lets pass and the kernel does not pace, and is woken
+  /// when all has come: as little work as there can be, for the processor and for the kernel. The manner to join by
+  /// last: who listens does not go back to pacing.
   bool at_once = false;
 };
 
@@ -38,9 +39,11 @@ struct Addresses {
 /// ways. What fails throws std::system_error.
 class Ring {
  public:
-  /// Listens. All ranks have to before one of them joins.
+  /// Listens.
   Ring(const Addresses& addresses, int rank);
-  void join(const Manner& manner);
+  /// How to join. All ranks have to before one of them does.
+  void choose(const Manner& manner);
+  void join();
   /// Sends so many bytes to the next rank, and receives as many.
   void exchange(std::size_t bytes);
 

@@ -116,8 +116,9 @@ class Rank {
     std::vector<Manner> manners = {{"64 KiB", 64 << 10}, {"kernel's buffers"}};
     if (overlap) manners.push_back({"at once", 4 << 20, true});
     for (const Manner& manner : manners) {
+      ring_.choose(manner);
       meeting_.meet();
-      ring_.join(manner);
+      ring_.join();
       if (overlap) {
         measure_overlap(manner);
       } else {
