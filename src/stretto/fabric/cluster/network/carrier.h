@@ -19,6 +19,12 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
 
+  /// Where the data of a frame belong that is arriving on `from`, all `bytes` of them; empty: nowhere in particular, or
+  /// nowhere any more. A carrier that can put data there before the frame is whole asks each time that it does, and
+  /// hands the frame over with its data there.
+  virtual ByteSpan place_for(Connection* /*from*/, ConstByteSpan /*header*/, std::size_t /*bytes*/) noexcept {
+    return {};
+  }
   /// A frame arrived on `from`; the spans are valid during the call. `from` is null when the sender withheld it, and
   /// unknown when the other end made it: `connect` to that end then returns it.
   virtual void on_frame(Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept = 0;

@@ -10,11 +10,22 @@
 namespace stretto::fabric::cluster::network {
 namespace {
 
+// Unless they are there already.
 void copy(ConstByteSpan from, ByteSpan to) noexcept {
-  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+  if (!from.empty() && from.data() != to.data()) std::memcpy(to.data(), from.data(), from.size());
 }
 
 }  // namespace
+
+ByteSpan Incoming::place_of(const PutPiece& piece, std::size_t bytes) {
+  return sink_.window(peer_, piece.target + piece.at, bytes).value_or(ByteSpan());
+}
+
+ByteSpan Incoming::place_of(const GetPiece& piece, std::size_t bytes) const {
+  const auto open = gets_.find(piece.id);
+  return open == gets_.end() || !fits(piece, bytes, open->second) ? ByteSpan()
+                                                                  : open->second.destination.subspan(piece.at, bytes);
+}
 
 void Incoming::put_piece(const PutPiece& piece, ConstByteSpan data) {
   const std::optional<ByteSpan> window = sink_.window(peer_, piece.target + piece.at, data.size());
@@ -48,12 +59,16 @@ GetRequest Incoming::get(Offset source, ByteSpan destination, Completion* comple
   return {id, source, destination.size()};
 }
 
+bool Incoming::fits(const GetPiece& piece, std::size_t bytes, const OpenGet& get) noexcept {
+  return piece.at <= get.destination.size() && bytes <= get.destination.size() - piece.at && bytes <= get.missing &&
+         (bytes != 0 || get.missing == 0);
+}
+
 void Incoming::get_piece(const GetPiece& piece, ConstByteSpan data) {
   const auto open = gets_.find(piece.id);
   if (open == gets_.end()) throw Error(ErrorCode::bad_input, "an answer to a get that is not outstanding");
   OpenGet& get = open->second;
-  if (piece.at > get.destination.size() || data.size() > get.destination.size() - piece.at ||
-      data.size() > get.missing || (data.empty() && get.missing != 0)) {
+  if (!fits(piece, data.size(), get)) {
     throw Error(ErrorCode::bad_input, "an answer to a get has other bytes than were asked for");
   }
   copy(data, get.destination.subspan(piece.at));

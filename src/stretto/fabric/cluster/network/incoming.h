@@ -25,6 +25,10 @@ class Incoming {
   Incoming(NodeId peer, TransportSink& sink) noexcept : peer_(peer), sink_(sink) {}
 
   void put_piece(const PutPiece& piece, ConstByteSpan data);
+  /// Where the data of such a piece belong; they may be put there before it is given to `put_piece` or `get_piece`.
+  /// Empty: nowhere, and the piece, if it comes, is refused.
+  ByteSpan place_of(const PutPiece& piece, std::size_t bytes);
+  ByteSpan place_of(const GetPiece& piece, std::size_t bytes) const;
 
   /// A get begins; the request to send.
   GetRequest get(Offset source, ByteSpan destination, Completion* completion);
@@ -47,6 +51,7 @@ class Incoming {
   };
 
   bool is_last(const PutPiece& piece, std::uint64_t bytes);
+  static bool fits(const GetPiece& piece, std::size_t bytes, const OpenGet& get) noexcept;
 
   NodeId peer_;
   TransportSink& sink_;

@@ -73,6 +73,7 @@ class NetworkTransport final : public Transport, private network::FrameSink, pri
   void close(Peer& peer);
   void try_refuse(network::Connection* connection);
 
+  ByteSpan place_for(network::Connection* from, ConstByteSpan header, std::size_t bytes) noexcept override;
   void on_frame(network::Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept override;
   void on_no_frame(network::Connection* from, const char* why) noexcept override;
   void failed(const char* /*status*/) noexcept override {}  // a refusal that could not be sent

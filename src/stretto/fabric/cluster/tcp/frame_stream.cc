@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "stretto/base/error.h"
 #include "stretto/fabric/cluster/network/frame.h"
@@ -27,7 +28,8 @@ std::size_t number_at(const std::byte* at) noexcept {
 struct Sizes {
   std::size_t header;
   std::size_t data;
-  std::size_t all() const noexcept { return sizeof(FramePrefix) + header + data; }
+  std::size_t before_data() const noexcept { return sizeof(FramePrefix) + header; }
+  std::size_t all() const noexcept { return before_data() + data; }
 };
 
 // REQUIRES: a whole prefix.
@@ -47,6 +49,29 @@ FramePrefix prefix_of(ConstByteSpan header, ConstByteSpan data) noexcept {
   put_number(prefix.data(), header.size());
   put_number(prefix.data() + 4, data.size());
   return prefix;
+}
+
+ByteSpan FrameReader::place(const PlaceFor& place_for) {
+  if (partial_.size() < sizeof(FramePrefix)) return {};
+  const Sizes sizes = sizes_of(partial_.data());
+  if (partial_.size() < sizes.before_data()) return {};
+  const bool was_known = !place_.empty();
+  place_ = place_for(ConstByteSpan(partial_).subspan(sizeof(FramePrefix), sizes.header), sizes.data);
+  if (!place_.empty() && !was_known) {
+    const ConstByteSpan here = ConstByteSpan(partial_).subspan(sizes.before_data());
+    std::copy(here.begin(), here.end(), place_.begin());
+    in_place_ = here.size();
+  }
+  // Nobody reads data that nobody wants any more.
+  if (!place_.empty() || was_known) partial_.resize(sizes.before_data() + (place_.empty() ? in_place_ : 0));
+  return place_.empty() ? ByteSpan() : place_.subspan(in_place_);
+}
+
+void FrameReader::filled(std::size_t bytes, const OnFrame& on_frame) {
+  in_place_ += bytes;
+  if (in_place_ < place_.size()) return;
+  on_frame(ConstByteSpan(partial_).subspan(sizeof(FramePrefix)), std::exchange(place_, {}));
+  partial_.clear();
 }
 
 void FrameReader::read(ConstByteSpan arrived, const OnFrame& on_frame) {

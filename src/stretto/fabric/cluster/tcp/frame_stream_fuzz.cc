@@ -1,5 +1,7 @@
-// However a stream of any bytes is cut, the same frames come out, or the same Error(bad_input).
+// However a stream of any bytes is cut, and wherever data are received, the same frames come out, or the same
+// Error(bad_input).
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -13,20 +15,32 @@ using namespace stretto;
 using namespace stretto::fabric::cluster::network;
 
 struct Result {
-  std::vector<std::size_t> sizes;
+  std::vector<std::vector<std::byte>> frames;  // headers and data, in turns
   bool refused = false;
   friend bool operator==(const Result&, const Result&) = default;
 };
 
-Result read(ConstByteSpan stream, std::size_t cut) {
+Result read(ConstByteSpan stream, std::size_t cut, bool in_places) {
   Result result;
   FrameReader reader;
+  std::vector<std::byte> memory;
+  const auto on_frame = [&](ConstByteSpan header, ConstByteSpan data) {
+    result.frames.emplace_back(header.begin(), header.end());
+    result.frames.emplace_back(data.begin(), data.end());
+  };
+  const auto place_for = [&](ConstByteSpan, std::size_t bytes) {
+    if (in_places) memory.resize(bytes);
+    return ByteSpan(memory);
+  };
   try {
-    for (std::size_t at = 0; at < stream.size(); at += cut) {
-      reader.read(stream.subspan(at, std::min(cut, stream.size() - at)), [&](ConstByteSpan header, ConstByteSpan data) {
-        result.sizes.push_back(header.size());
-        result.sizes.push_back(data.size());
-      });
+    while (!stream.empty()) {
+      const ByteSpan place = reader.place(place_for);
+      const ConstByteSpan arrived = stream.first(std::min(cut, stream.size()));
+      const std::size_t in_place = std::min(arrived.size(), place.size());
+      std::copy_n(arrived.begin(), in_place, place.begin());
+      if (in_place != 0) reader.filled(in_place, on_frame);
+      reader.read(arrived.subspan(in_place), on_frame);
+      stream = stream.subspan(arrived.size());
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::bad_input) std::abort();
@@ -40,6 +54,9 @@ Result read(ConstByteSpan stream, std::size_t cut) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size == 0) return 0;
   const ConstByteSpan stream = std::as_bytes(std::span(bytes + 1, size - 1));
-  if (read(stream, 1 + bytes[0]) != read(stream, stream.size() + 1)) std::abort();
+  const Result whole = read(stream, stream.size() + 1, false);
+  for (const bool in_places : {false, true}) {
+    if (read(stream, 1 + bytes[0], in_places) != whole) std::abort();
+  }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,82 @@ TEST(FrameStream, HoweverItIsCutTheSameFramesComeOutSeeds) {
       at += cut;
     }
     EXPECT_EQ(got, sent);
+    EXPECT_TRUE(reader.between_frames());
+  }
+}
+
+/// Wants the data of some frames in places of their own, and gives up some of those while the data arrive.
+class Places {
+ public:
+  explicit Places(Random& random) : random_(random) {}
+
+  ByteSpan for_frame(ConstByteSpan header, std::size_t bytes) {
+    if (!asked_) {
+      asked_ = true;
+      header_.assign(header.begin(), header.end());
+      if (random_.below(2) != 0) place_.emplace(bytes);
+    }
+    EXPECT_TRUE(std::equal(header.begin(), header.end(), header_.begin(), header_.end()));
+    if (place_ && random_.below(16) == 0) {
+      place_.reset();
+      given_up_ = true;
+    }
+    return place_ ? ByteSpan(*place_) : ByteSpan();
+  }
+  /// The next frame is there. Returns whether its data have to be what was sent: nobody gave them up.
+  bool take(ConstByteSpan data) {
+    EXPECT_TRUE(!place_ || data.data() == place_->data());
+    asked_ = false;
+    place_.reset();
+    return !std::exchange(given_up_, false);
+  }
+
+ private:
+  Random& random_;
+  bool asked_ = false;
+  bool given_up_ = false;
+  Bytes header_;
+  std::optional<Bytes> place_;
+};
+
+// As a carrier does: what comes fills the place first.
+TEST(FrameStream, DataArriveInTheirPlacesOrHereSeeds) {
+  for (const std::uint64_t seed : test::seeds(300)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    Frames sent;
+    for (std::uint64_t i = 1 + random.below(20); i > 0; --i) {
+      const std::size_t most = random.below(3) != 0 ? 60000 : 100;
+      sent.emplace_back(random_bytes(random, random.below(FrameHeader::max_bytes + 1)),
+                        random_bytes(random, random.below(most)));
+    }
+    const Bytes stream = stream_of(sent);
+    const std::size_t longest_cut = std::size_t{1} << random.below(18);
+    const std::size_t buffer_bytes = 1 + random.below(10000);
+    std::size_t got = 0;
+    FrameReader reader;
+    Places places(random);
+    const auto on_frame = [&](ConstByteSpan header, ConstByteSpan data) {
+      ASSERT_LT(got, sent.size());
+      const auto& [sent_header, sent_data] = sent[got++];
+      EXPECT_EQ(Bytes(header.begin(), header.end()), sent_header);
+      ASSERT_EQ(data.size(), sent_data.size());
+      const bool are_equal = std::equal(data.begin(), data.end(), sent_data.begin());
+      EXPECT_TRUE(!places.take(data) || are_equal);
+    };
+    for (std::size_t at = 0; at < stream.size();) {
+      const ByteSpan place =
+          reader.place([&](ConstByteSpan header, std::size_t bytes) { return places.for_frame(header, bytes); });
+      const std::size_t room = place.size() + buffer_bytes;
+      const std::size_t cut = std::min({1 + random.below(longest_cut), std::uint64_t{room}, stream.size() - at});
+      const ConstByteSpan arrived = ConstByteSpan(stream).subspan(at, cut);
+      const std::size_t in_place = std::min(place.size(), cut);
+      std::copy_n(arrived.begin(), in_place, place.begin());
+      if (in_place != 0) reader.filled(in_place, on_frame);
+      if (in_place < cut) reader.read(arrived.subspan(in_place), on_frame);
+      at += cut;
+    }
+    EXPECT_EQ(got, sent.size());
     EXPECT_TRUE(reader.between_frames());
   }
 }

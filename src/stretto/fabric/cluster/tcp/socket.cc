@@ -225,8 +225,17 @@ Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iove
   return all;
 }
 
-Moved receive_some(const Descriptor& socket, ByteSpan into) {
-  const ssize_t bytes = recv(socket.number(), into.data(), into.size(), MSG_DONTWAIT);
+Moved receive_some(const Descriptor& socket, ByteSpan place, ByteSpan then) {
+  ssize_t bytes = 0;
+  if (place.empty()) {
+    bytes = recv(socket.number(), then.data(), then.size(), MSG_DONTWAIT);
+  } else {
+    std::array pieces{iovec{place.data(), place.size()}, iovec{then.data(), then.size()}};
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    bytes = recvmsg(socket.number(), &message, MSG_DONTWAIT);
+  }
   return bytes == 0 ? Moved{0, true, 0} : result_of(bytes);
 }
 

@@ -45,6 +45,7 @@ int connect_result(const Descriptor& socket);
 /// Sends as much as the kernel takes: less than all means that the socket was not writable any more.
 /// `open` is the connection's own.
 Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iovec> pieces);
-Moved receive_some(const Descriptor& socket, ByteSpan into);
+/// Receives what is there: at first to `place`, until that is full.
+Moved receive_some(const Descriptor& socket, ByteSpan place, ByteSpan then);
 
 }  // namespace stretto::fabric::cluster::network

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -69,7 +70,7 @@ std::vector<std::byte> receive_all(const Descriptor& socket) {
   std::vector<std::byte> all;
   std::vector<std::byte> buffer(1 << 16);
   for (;;) {
-    const std::size_t bytes = receive_some(socket, buffer).bytes;
+    const std::size_t bytes = receive_some(socket, {}, buffer).bytes;
     if (bytes == 0) return all;
     all.insert(all.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(bytes));
   }
@@ -113,6 +114,22 @@ TEST(Socket, LessThanAllIsSentOnlyWhereTheKernelTakesNoMore) {
   EXPECT_EQ(errno, EAGAIN);
   bytes.resize(moved.bytes);
   EXPECT_EQ(receive_all(pair.far), bytes);
+}
+
+TEST(Socket, WhatComesFillsItsPlaceFirst) {
+  const test::SocketPair pair;
+  std::vector<std::byte> sent = some_bytes(1000);
+  OpenPacket open;
+  const std::array whole{sent.size()};
+  for (const std::size_t place_bytes : {0U, 1U, 999U, 1000U, 1001U, 5000U}) {
+    EXPECT_EQ(send_some(pair.near, open, cut(sent, whole)).bytes, sent.size());
+    std::vector<std::byte> place(place_bytes);
+    std::vector<std::byte> then(2000);
+    EXPECT_EQ(receive_some(pair.far, place, then).bytes, sent.size());
+    place.resize(std::min(place_bytes, sent.size()));
+    place.insert(place.end(), then.begin(), then.begin() + static_cast<std::ptrdiff_t>(sent.size() - place.size()));
+    EXPECT_EQ(place, sent) << place_bytes;
+  }
 }
 
 TEST(Socket, TheOtherEndsLossIsToldAlsoInTheMiddle) {

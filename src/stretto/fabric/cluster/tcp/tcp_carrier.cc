@@ -24,9 +24,10 @@ class Connection {};
 
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{256} * 1024;
+// Many small frames, or the beginning of a large one, of which the rest is received where it belongs.
+constexpr std::size_t buffer_bytes = std::size_t{8} * 1024;
 // Before other sockets have their turn.
-constexpr int reads_in_a_row = 4;
+constexpr std::size_t bytes_in_a_row = std::size_t{1} << 20U;
 // Callers that have not said who they are, beside the expected ones; of more, the oldest is dropped.
 constexpr std::size_t spare_callers = 128;
 constexpr int seconds_for_an_answer = 5;
@@ -369,16 +370,18 @@ void TcpCarrier::give_up_on_the_silent() {
 // What arrives.
 
 void TcpCarrier::receive(Socket& socket) {
-  for (int i = 0; i < reads_in_a_row; ++i) {
-    const Moved moved = receive_some(socket.descriptor, buffer_);
-    if (moved.bytes != 0) take(socket, ConstByteSpan(buffer_).first(moved.bytes));
+  for (std::size_t received = 0; received < bytes_in_a_row;) {
+    const ByteSpan place = place_in(socket);
+    const Moved moved = receive_some(socket.descriptor, place, buffer_);
+    received += moved.bytes;
+    if (moved.bytes != 0) take(socket, std::min(moved.bytes, place.size()), moved.bytes);
     if (!socket.descriptor || socket.deaf) return;
     if (moved.ended) {
       end(socket, reason_of(moved.error));
       return;
     }
-    // A stream that did not fill the buffer is empty, but its end is not read yet where there is one.
-    if (moved.bytes == 0 || (moved.bytes < buffer_.size() && !socket.hung_up)) {
+    // A stream that did not fill all there was room for is empty, but its end is not read yet where there is one.
+    if (moved.bytes == 0 || (moved.bytes < place.size() + buffer_.size() && !socket.hung_up)) {
       socket.readable = false;
       return;
     }
@@ -386,12 +389,21 @@ void TcpCarrier::receive(Socket& socket) {
   queue(socket);
 }
 
-void TcpCarrier::take(Socket& socket, ConstByteSpan arrived) {
+// Where what comes next belongs, if that is known.
+ByteSpan TcpCarrier::place_in(Socket& socket) {
+  return socket.reader.place(
+      [&](ConstByteSpan header, std::size_t bytes) { return sink_.place_for(socket.link, header, bytes); });
+}
+
+// So many bytes have come, of which the first ones are where they belong.
+void TcpCarrier::take(Socket& socket, std::size_t in_place, std::size_t bytes) {
+  const auto on_frame = [&](ConstByteSpan header, ConstByteSpan data) { sink_.on_frame(socket.link, header, data); };
+  if (in_place != 0) socket.reader.filled(in_place, on_frame);
+  ConstByteSpan arrived = ConstByteSpan(buffer_).first(bytes - in_place);
   if (socket.stage != Stage::open) greet(socket, arrived);
   if (socket.stage != Stage::open || !socket.descriptor) return;
   try {
-    socket.reader.read(arrived,
-                       [&](ConstByteSpan header, ConstByteSpan data) { sink_.on_frame(socket.link, header, data); });
+    socket.reader.read(arrived, on_frame);
   } catch (const Error& error) {
     socket.deaf = true;
     sink_.on_no_frame(socket.link, error.message().c_str());

@@ -55,7 +55,8 @@ class TcpCarrier final : public Carrier {
   void advance(Socket& socket);
   void advance_dial(Socket& socket);
   void receive(Socket& socket);
-  void take(Socket& socket, ConstByteSpan arrived);
+  ByteSpan place_in(Socket& socket);
+  void take(Socket& socket, std::size_t in_place, std::size_t bytes);
   void greet(Socket& socket, ConstByteSpan& arrived);
   bool greet_caller(Socket& socket);
   bool greet_called(Socket& socket);

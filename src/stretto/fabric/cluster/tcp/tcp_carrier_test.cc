@@ -71,13 +71,13 @@ Descriptor stranger_at(const End& end) {
 /// Whether the other end has hung up on a stranger.
 bool hung_up(const Descriptor& socket) {
   std::byte b{};
-  return receive_some(socket, {&b, 1}).ended;
+  return receive_some(socket, {}, {&b, 1}).ended;
 }
 
 /// The same, of one that was greeted first.
 bool hung_up_after_answer(const Descriptor& socket) {
   std::array<std::byte, 64> bytes{};
-  return receive_some(socket, bytes).ended;
+  return receive_some(socket, {}, bytes).ended;
 }
 
 ProcessId process(int number) {
