@@ -37,7 +37,7 @@ const Pair::Line& Pair::exchange(int rank, const double* values, std::size_t cou
   std::copy_n(values, count, to_write.values);
   to_write.number.store(number, std::memory_order_release);
   const Line& to_read = sides_[1 - rank].lines[number % 2];
-  while (to_read.number.load(std::memory_order_acquire) != number) stretto::finish_look();
+  while (to_read.number.load(std::memory_order_acquire) != number) stretto::finish_look_at_line();
   return to_read;
 }
 

@@ -104,8 +104,7 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
   if (!is_noticed(peer)) notice_senders();
   if (!is_noticed(peer) || progressing_) return false;
   if (!peer.has_message()) {
-    // What asks for several lines gains by looks that overlap.
-    if (!peer.reader.expect(bytes)) finish_look();
+    peer.reader.found_nothing(bytes);
     return false;
   }
   progressing_ = true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/base/finish_look.h"
 #include "stretto/fabric/cluster/host/ring_line.h"
 
 namespace stretto::fabric::cluster {
@@ -96,14 +97,18 @@ class RingReader {
     return holds_sequence(word, position_);
   }
 
-  /// The next message is not there yet, and may have so many bytes: asks for its further lines, so that they come
-  /// together with the first one. Of more than a few the writer would lose what it has not written yet.
-  /// Returns whether it did.
-  bool expect(std::size_t bytes) const noexcept {
+  /// The next message, which may have so many bytes, is not there yet. Before the next look: asks for its further
+  /// lines, so that they come together with the first one, or, of more than a few, which their writer would lose before
+  /// they are written, finishes this look. What asks for several lines gains by looks that overlap.
+  void found_nothing(std::size_t bytes) const noexcept {
     const std::size_t lines = lines_of(bytes);
-    if (lines == 1 || lines > most_expected_lines) return false;
-    for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(position_ + line) & mask_]);
-    return true;
+    if (lines == 1) {
+      finish_look_at_line();
+    } else if (lines > most_expected_lines) {
+      finish_look();
+    } else {
+      for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(position_ + line) & mask_]);
+    }
   }
 
   /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
