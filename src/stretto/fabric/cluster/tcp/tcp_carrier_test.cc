@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -20,6 +21,7 @@
 #include "stretto/base/error.h"
 #include "stretto/fabric/bootstrap/socket.h"
 #include "stretto/fabric/cluster/network/fake_node.h"
+#include "stretto/fabric/cluster/tcp/frame_stream.h"
 #include "stretto/fabric/cluster/tcp/socket.h"
 
 namespace stretto::fabric::cluster::network {
@@ -31,14 +33,20 @@ const std::string loopback = "lo";
 
 /// One carrier, with all that it was told laid open.
 struct End final : FrameSink, ConnectionOwner {
+  ByteSpan place_for(Connection*, ConstByteSpan, std::size_t bytes) noexcept override {
+    return bytes == place.size() ? ByteSpan(place) : ByteSpan();
+  }
   void on_frame(Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept override {
     last = from;
     frames.emplace_back(header.size(), data.size());
+    last_data = data.data();
   }
   void on_no_frame(Connection*, const char* why) noexcept override { complaint = why; }
   void failed(const char* why) noexcept override { failure = why; }
 
+  std::vector<std::byte> place;  // of frames with so many bytes of data
   std::vector<std::pair<std::size_t, std::size_t>> frames;
+  const std::byte* last_data = nullptr;
   Connection* last = nullptr;
   std::string complaint;
   std::string failure;
@@ -228,6 +236,53 @@ TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
   ASSERT_TRUE(drive({&end}, [&] { return !end.complaint.empty() && hung_up_after_answer(rogue); }));
   EXPECT_NE(end.complaint.find("promises a frame"), std::string::npos);
   EXPECT_TRUE(end.failure.empty());
+}
+
+/// A peer that sends a frame with 40,000 bytes of data half by half.
+class HalfByHalf {
+ public:
+  explicit HalfByHalf(const End& end) : socket_(stranger_at(end)) {
+    say(socket_, encode(Hello{process(1), decode_tcp_address(end.carrier.address()).process}));
+    const std::vector<std::byte> header = pattern(24, 1);
+    const FramePrefix prefix = prefix_of(header, data_);
+    say(socket_, prefix);
+    say(socket_, header);
+  }
+  const std::vector<std::byte>& data() const { return data_; }
+  void say_first() { say(socket_, ConstByteSpan(data_).first(data_.size() / 2)); }
+  void say_second() { say(socket_, ConstByteSpan(data_).subspan(data_.size() / 2)); }
+
+ private:
+  const std::vector<std::byte> data_ = pattern(40000, 2);
+  Descriptor socket_;
+};
+
+TEST(TcpCarrier, DataAreReceivedWhereTheyBelong) {
+  End end;
+  end.place.resize(40000);
+  HalfByHalf peer(end);
+  peer.say_first();
+  // What has come is there before the frame is whole.
+  ASSERT_TRUE(drive({&end}, [&] { return end.place[19999] == peer.data()[19999] && end.place[0] == peer.data()[0]; }));
+  EXPECT_TRUE(end.frames.empty());
+  peer.say_second();
+  ASSERT_TRUE(drive({&end}, [&] { return end.frames.size() == 1; }));
+  EXPECT_EQ(end.frames[0], (std::pair<std::size_t, std::size_t>(24, 40000)));
+  EXPECT_EQ(end.last_data, end.place.data());
+  EXPECT_EQ(end.place, peer.data());
+}
+
+TEST(TcpCarrier, NothingIsReceivedWhereItBelongsNoMore) {
+  End end;
+  end.place.resize(40000);
+  HalfByHalf peer(end);
+  peer.say_first();
+  ASSERT_TRUE(drive({&end}, [&] { return end.place[19999] == peer.data()[19999]; }));
+  const std::vector<std::byte> given_up = std::exchange(end.place, {});
+  peer.say_second();
+  ASSERT_TRUE(drive({&end}, [&] { return end.frames.size() == 1; }));
+  EXPECT_EQ(end.frames[0], (std::pair<std::size_t, std::size_t>(24, 40000)));
+  EXPECT_TRUE(std::all_of(given_up.begin() + 20000, given_up.end(), [](std::byte b) { return b == std::byte{}; }));
 }
 
 TEST(TcpCarrier, TheNextAddressIsTriedWhereOneLeadsElsewhere) {
