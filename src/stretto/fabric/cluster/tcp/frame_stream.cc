@@ -57,14 +57,18 @@ ByteSpan FrameReader::place(const PlaceFor& place_for) {
   if (partial_.size() < sizes.before_data()) return {};
   const bool was_known = !place_.empty();
   place_ = place_for(ConstByteSpan(partial_).subspan(sizeof(FramePrefix), sizes.header), sizes.data);
-  if (!place_.empty() && !was_known) {
+  if (place_.empty()) {
+    // What was put where it belonged is gone, and nobody reads it any more.
+    if (was_known) partial_.resize(sizes.before_data() + in_place_);
+    return {};
+  }
+  if (!was_known) {
     const ConstByteSpan here = ConstByteSpan(partial_).subspan(sizes.before_data());
     std::copy(here.begin(), here.end(), place_.begin());
     in_place_ = here.size();
+    partial_.resize(sizes.before_data());
   }
-  // Nobody reads data that nobody wants any more.
-  if (!place_.empty() || was_known) partial_.resize(sizes.before_data() + (place_.empty() ? in_place_ : 0));
-  return place_.empty() ? ByteSpan() : place_.subspan(in_place_);
+  return place_.subspan(in_place_);
 }
 
 void FrameReader::filled(std::size_t bytes, const OnFrame& on_frame) {
