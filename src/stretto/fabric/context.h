@@ -174,7 +174,7 @@ class Context {
 
   static constexpr std::uint32_t budget_of_passing_thread = 512;
 
-  static inline constinit thread_local Thread this_thread_{};
+  static inline constinit thread_local Thread this_thread_{};  // NOLINT(readability-identifier-naming): a member
 
   alignas(64) std::atomic<Item*> inbox_{nullptr};  // newest first
   alignas(64) std::atomic<bool> locked_{false};

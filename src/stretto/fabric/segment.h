@@ -31,7 +31,9 @@ class Segment {
   void release(std::uint64_t offset);
 
   std::byte* pointer(std::uint64_t offset) const noexcept {
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) + offset);
+    // Nodes of one process reach all of its memory by such offsets.
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(base_) + offset;
+    return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
   /// The offset of an address in this segment's allocated part, or -1.
   std::int64_t offset_of(const void* address) const noexcept;

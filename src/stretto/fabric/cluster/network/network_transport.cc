@@ -171,7 +171,6 @@ void NetworkTransport::get(NodeId from, Offset source, ByteSpan destination, Com
 
 // What arrives.
 
-// A frame that can't be is told of when it is whole.
 ByteSpan NetworkTransport::place_for(network::Connection* from, ConstByteSpan header, std::size_t bytes) noexcept {
   const auto known = by_connection_.find(from);
   if (known == by_connection_.end() || leaving_) return {};
@@ -181,9 +180,10 @@ ByteSpan NetworkTransport::place_for(network::Connection* from, ConstByteSpan he
     const network::Frame frame = network::decode(header, bytes);
     if (const auto* const put = std::get_if<network::PutPiece>(&frame)) return peer.in.place_of(*put, bytes);
     if (const auto* const get = std::get_if<network::GetPiece>(&frame)) return peer.in.place_of(*get, bytes);
+    return {};
   } catch (const Error&) {
+    return {};  // a frame that can't be is told of when it is whole
   }
-  return {};
 }
 
 void NetworkTransport::on_frame(network::Connection* from, ConstByteSpan header, ConstByteSpan data) noexcept {
