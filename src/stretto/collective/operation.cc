@@ -335,6 +335,7 @@ void CollectiveOperation::finish() {
   if (may_serve_again()) {
     next_completion_ = events.complete_and_renew(completion_);
   } else {
+    scratch_.leave_segment();  // whoever hears of the end may need the memory at once
     events.complete(completion_, failure_);
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
@@ -17,9 +18,7 @@ class Scratch {
   explicit Scratch(fabric::Segment& segment) noexcept : segment_(segment) {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    if (offset_ >= 0) segment_.release(static_cast<std::uint64_t>(offset_));
-  }
+  ~Scratch() { leave_segment(); }
 
   /// To be called once. Of no meaningful content. Throws Error(out_of_resources).
   std::byte* allocate(std::size_t bytes) {
@@ -34,6 +33,10 @@ class Scratch {
 
   /// What is large enough for large messages is there, since peers put those into it.
   bool is_in_segment() const noexcept { return offset_ >= 0; }
+  /// Gives back what is there: nobody uses it any more.
+  void leave_segment() noexcept {
+    if (is_in_segment()) segment_.release(static_cast<std::uint64_t>(std::exchange(offset_, -1)));
+  }
 
  private:
   static constexpr std::size_t own_bytes = 256;

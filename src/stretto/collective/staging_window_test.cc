@@ -77,5 +77,25 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
   }
 }
 
+// Who was told that its collective is over, on whatever thread, finds the memory that it took.
+TEST(Staging, AllMemoryIsBackWhenTheEventTriggers) {
+  for (const char* const fabric : {"sim:4", "sim:4,peer_pointer=segments", "sim:4,hosts=2"}) {
+    SCOPED_TRACE(fabric);
+    Runtime runtime(test::options_for(fabric));
+    runtime.run([](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const std::vector<std::uint64_t> input(100'003, node.id());
+      std::vector<std::uint64_t> output(input.size());
+      double in_use_then = -1;
+      const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
+      const Event done = allreduce(node, all, input, output, sum, CollectiveOptions().algorithm("rabenseifner"));
+      EXPECT_GT(in_use(), 0);
+      node.events().observe_time(done, in_use, [&](double bytes, const Cause&) { in_use_then = bytes; });
+      co_await done;
+      EXPECT_EQ(in_use_then, 0);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace stretto
