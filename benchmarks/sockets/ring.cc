@@ -13,11 +13,12 @@
 #include <system_error>
 #include <utility>
 
+#include "stretto/fabric/cluster/tcp/packets.h"
+
 namespace sockets_bench {
 namespace {
 
 constexpr std::size_t most_bytes_a_call = std::size_t{256} << 10U;
-constexpr std::size_t bytes_of_packet = 60'000;   // decision 36
 constexpr std::string_view never_paced = "reno";  // decision 32
 
 int checked(int result, const char* what) {
@@ -113,7 +114,7 @@ void Ring::join() {
 }
 
 std::size_t Ring::send_some(std::size_t bytes) {
-  const std::size_t most = manner_.at_once ? bytes_of_packet : outgoing_.size();
+  const std::size_t most = manner_.at_once ? stretto::fabric::cluster::network::Packets::most_bytes : outgoing_.size();
   const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (manner_.at_once ? MSG_EOR : 0);
   return done_now(send(to_next_.number(), outgoing_.data(), std::min(bytes, most), flags), "send");
 }

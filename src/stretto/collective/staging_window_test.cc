@@ -77,7 +77,7 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
   }
 }
 
-// Who was told that its collective is over, on whatever thread, finds the memory that it took.
+// Who was told that its collective went well, on whatever thread, finds the memory that it took.
 TEST(Staging, AllMemoryIsBackWhenTheEventTriggers) {
   for (const char* const fabric : {"sim:4", "sim:4,peer_pointer=segments", "sim:4,hosts=2"}) {
     SCOPED_TRACE(fabric);

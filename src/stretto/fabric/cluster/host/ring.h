@@ -97,9 +97,9 @@ class RingReader {
     return holds_sequence(word, position_);
   }
 
-  /// The next message, which may have so many bytes, is not there yet. Before the next look: asks for its further
-  /// lines, so that they come together with the first one, or, of more than a few, which their writer would lose before
-  /// they are written, finishes this look. What asks for several lines gains by looks that overlap.
+  /// What to do between two looks for a message that may have so many bytes. Of two to four lines, asks for the further
+  /// ones, so that they come together with the first, and lets looks overlap. Of more lines their writer would lose
+  /// those that it has not written yet.
   void found_nothing(std::size_t bytes) const noexcept {
     const std::size_t lines = lines_of(bytes);
     if (lines == 1) {
