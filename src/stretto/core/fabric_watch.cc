@@ -30,7 +30,7 @@ constexpr double short_burst_seconds = 15e-6;
 constexpr double rest_factor = 1.25;
 // After this many ticks in which somebody watched the fabric and nothing happened, the service thread sleeps without
 // ticks.
-constexpr int quiet_ticks_before_deep_sleep = 20;
+constexpr int quiet_ticks_before_deep_sleep = 2;
 
 }  // namespace
 
