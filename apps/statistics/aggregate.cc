@@ -47,10 +47,12 @@ Aggregate& Aggregate::attach(Node& node) {
 
 Aggregate& Aggregate::of(Node& node) { return *static_cast<Aggregate*>(node.part(part_name)); }
 
-Event Aggregate::start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction) {
+Event Aggregate::start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction,
+                       std::shared_ptr<const void> operator_state) {
   input_.assign(input.begin(), input.end());
   element_bytes_ = element_bytes;
   reduction_ = reduction;
+  operator_state_ = std::move(operator_state);
   node_.barriers().arrive(std::exchange(called_, called_.next()));
   return step(finished_);
 }
@@ -98,7 +100,7 @@ Task<> Aggregate::go_round() {
                                                                std::to_string(part.size()));
       }
       if (is_stopped_) continue;
-      reduction_.combine(reduction_.op.get(), result.data(), result.data(), part.data(),
+      reduction_.combine(operator_state_.get(), result.data(), result.data(), part.data(),
                          result.size() / element_bytes_);
     }
     if (is_stopped_) co_return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -23,9 +24,10 @@ class Aggregate {
   static Aggregate& attach(stretto::Node& node);
   static Aggregate& of(stretto::Node& node);
 
-  /// Combines the inputs of all nodes, of elements of `element_bytes`; triggers when result() is there. Copies the
-  /// input: where a call fails, the leader's task may still ask for it.
-  stretto::Event start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction);
+  /// Combines the inputs of all nodes, of elements of `element_bytes`, by an operator with that state; triggers when
+  /// result() is there. Copies the input: where a call fails, the leader's task may still ask for it.
+  stretto::Event start(stretto::ConstByteSpan input, std::size_t element_bytes, const stretto::Reduction& reduction,
+                       std::shared_ptr<const void> operator_state);
   /// Of the last call. Valid until the next one.
   stretto::ConstByteSpan result() const { return result_; }
   /// The last call, on all nodes.
@@ -45,6 +47,7 @@ class Aggregate {
   std::vector<std::byte> result_;
   std::size_t element_bytes_ = 0;
   stretto::Reduction reduction_;
+  std::shared_ptr<const void> operator_state_;
   bool is_stopped_ = false;
   bool in_call_ = false;  // its input has been fetched, its result has not come
   // The coming phases of two barriers, each at both of its sides: a call was made here, whose data are above; its

@@ -23,7 +23,8 @@ class Meeting {
     const bool is_native = method_ == Method::native;
     const stretto::Event done =
         is_native ? allreduce(node_, group_, input, output, op)
-                  : Aggregate::of(node_).start(std::as_bytes(input), sizeof(T), stretto::make_reduction<T>(op));
+                  : Aggregate::of(node_).start(std::as_bytes(input), sizeof(T), stretto::reduction_of<T, Op>,
+                                               stretto::state_of_operator<T>(op));
     const stretto::Future<double> done_at = node_.time_of(done);
     co_await done;
     if (!is_native) {

@@ -1,12 +1,14 @@
 #include "stretto/cli/trial.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "stretto/base/settings.h"
+#include "stretto/collective/call_form.h"
 #include "stretto/collective/collective_service.h"
-#include "stretto/collective/make_call.h"
 
 namespace stretto::cli {
 namespace {
@@ -31,6 +33,18 @@ SegmentArray<double> zeros(Node& node, std::size_t count) {
   return array;
 }
 
+/// Of sums of doubles, or of doubles that are moved. Lasts as long as the program.
+const CallForm& form_of(const Shape& shape) {
+  static std::map<std::pair<Operation, bool>, CallForm> forms;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  CallForm form = form_of_movement<Operation::barrier, double>;
+  form.operation = shape.operation;
+  if (schedule::is_reduction(shape.operation)) form.reduction = reduction_of<double, Sum>;
+  form.reduction.commutative = shape.commutative;
+  return forms.try_emplace({shape.operation, shape.commutative}, form).first->second;
+}
+
 }  // namespace
 
 void bind_workers(RuntimeOptions& options) {
@@ -52,9 +66,9 @@ Event Trial::start() {
   const std::span<const double> input = shape.operation == Operation::broadcast
                                             ? std::span<const double>(output)
                                             : std::span<const double>(input_.data(), input_.size());
-  CollectiveCall call = schedule::is_reduction(shape.operation) ? detail::make_call(shape.operation, input, output, sum)
-                                                                : detail::make_call(shape.operation, input, output);
-  call.reduction.commutative = shape.commutative;
+  CollectiveCall call(form_of(shape));
+  call.input = std::as_bytes(input);
+  call.output = std::as_writable_bytes(output);
   call.root = shape.root;
   call.contributors = shape.contributors;
   call.inner_receivers = shape.inner_receivers;

@@ -25,9 +25,7 @@ namespace stretto {
 
 /// Triggers when every member has called it.
 inline Event barrier(Node& node, const Group& group, const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call;
-  call.operation = schedule::Operation::barrier;
-  return CollectiveService::of(node).start(group, std::move(call), options);
+  return CollectiveService::of(node).start(group, CollectiveCall(form_of_barrier), options);
 }
 
 }  // namespace stretto

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/collective/call_form.h"
 #include "stretto/collective/group.h"
-#include "stretto/collective/reduction.h"
 #include "stretto/schedule/algorithm.h"
 #include "stretto/schedule/shape.h"
 
@@ -35,15 +35,12 @@ struct CallOfSet {
   bool is_fused = false;        ///< the call stands for several
 };
 
-/// What a call asks for, its data aside.
+/// What a call asks for, its form and its data aside.
 struct CallKind {
-  std::size_t element_bytes = 1;
-  std::uint64_t type_digest = 0;
   schedule::Rank root = 0;
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
-  schedule::Operation operation = schedule::Operation::barrier;
   bool reproducible = false;  ///< terms are combined in the canonical tree
 
   friend bool operator==(const CallKind&, const CallKind&) = default;
@@ -51,15 +48,20 @@ struct CallKind {
 
 /// A collective operation without its types: what the functions of collective.h hand to the executor.
 struct CollectiveCall : CallKind {
-  // Not by default: what a compiler makes of that clears all of it first, in a way that takes longer.
-  CollectiveCall() noexcept {}  // NOLINT(modernize-use-equals-default)
+  /// `its_form` lasts as long as the program, or, where the call has a `set`, as long as what it keeps alive.
+  explicit CollectiveCall(const CallForm& its_form) noexcept : form(&its_form) {}
 
+  const CallForm* form;  ///< never null
   ConstByteSpan input;
   ByteSpan output;
-  Reduction reduction;
-  std::shared_ptr<const CallLists> lists;  ///< null where the call lists nothing
-  std::shared_ptr<const CallOfSet> set;    ///< null where it is planned for itself
-  std::shared_ptr<void> keep_alive;  ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
+  std::shared_ptr<const void> operator_state;  ///< see state_of_operator
+  std::shared_ptr<const CallLists> lists;      ///< null where the call lists nothing
+  std::shared_ptr<const CallOfSet> set;        ///< null where it is planned for itself
+  std::shared_ptr<void> keep_alive;            ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
+
+  schedule::Operation operation() const noexcept { return form->operation; }
+  std::size_t element_bytes() const noexcept { return form->element_bytes; }
+  const Reduction& reduction() const noexcept { return form->reduction; }
 
   std::span<const std::size_t> block_offsets() const noexcept {
     return lists == nullptr ? std::span<const std::size_t>() : lists->block_offsets;
@@ -84,7 +86,7 @@ inline const Group& members_of(const Group& group, const CollectiveCall& call) n
 /// (all-to-all with blocks of different sizes).
 inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank size = 1) {
   using schedule::Operation;
-  switch (call.operation) {
+  switch (call.operation()) {
     case Operation::barrier: return 0;
     case Operation::broadcast: return call.output.size();
     case Operation::gather:
@@ -102,13 +104,13 @@ inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank si
 /// The shape of the schedules that can serve a call of a group of `size`.
 inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size) {
   schedule::Shape shape;
-  shape.operation = call.operation;
+  shape.operation = call.operation();
   shape.size = size;
   shape.root = call.root;
   shape.contributors = call.contributors;
   shape.inner_receivers = call.inner_receivers;
   shape.auxiliaries = call.auxiliaries;
-  shape.commutative = call.reduction.commutative && !call.reproducible;
+  shape.commutative = call.reduction().commutative && !call.reproducible;
   shape.reproducible = call.reproducible;
   return shape;
 }

@@ -5,6 +5,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "stretto/base/hash.h"
 #include "stretto/collective/group.h"
 #include "stretto/core/event.h"
 
@@ -25,7 +26,7 @@ class CollectiveOptions {
   /// Collectives of one group and key are matched in the order in which each node calls them. Calls whose order the
   /// program does not fix must have different keys.
   CollectiveOptions& key(std::uint64_t value) noexcept {
-    key_ = value;
+    mixed_key_ = mix_64(value);
     return *this;
   }
   /// The schedule's algorithm by name (`stretto verify` lists them), and how many segments it makes of a vector
@@ -55,7 +56,8 @@ class CollectiveOptions {
   }
 
   Event precondition() const noexcept { return precondition_; }
-  std::uint64_t key() const noexcept { return key_; }
+  /// The key, as Stream::id_of takes it: no call need mix it anew.
+  std::uint64_t mixed_key() const noexcept { return mixed_key_; }
   std::string_view algorithm() const noexcept { return algorithm_; }
   std::uint32_t segments() const noexcept { return segments_; }
   bool is_reproducible() const noexcept { return reproducible_; }
@@ -65,7 +67,7 @@ class CollectiveOptions {
  private:
   std::source_location where_;
   Event precondition_;
-  std::uint64_t key_ = 0;
+  std::uint64_t mixed_key_ = mix_64(0);
   std::string_view algorithm_;
   std::uint32_t segments_ = 1;
   bool reproducible_ = false;

@@ -44,7 +44,7 @@ void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t
 // What is in place where input and output are of one size.
 bool are_the_same(const CollectiveCall& call) noexcept {
   return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
-         schedule::may_be_in_place(call.operation);
+         schedule::may_be_in_place(call.operation());
 }
 
 // Whether it is done in one go, if it is like a call before.
@@ -71,7 +71,7 @@ void require_shards_apart(const CollectiveCall& call) {
   const std::span<const ConstByteSpan> further = call.shards();
   for (std::size_t shard = 0; shard < further.size(); ++shard) {
     if (are_apart(further[shard], call.output)) continue;
-    refuse(std::string(schedule::name_of(call.operation)) + ": output and shard " + std::to_string(shard + 1) +
+    refuse(std::string(schedule::name_of(call.operation())) + ": output and shard " + std::to_string(shard + 1) +
            " overlap; pass an output that is apart, or shard 0");
   }
 }
@@ -159,14 +159,14 @@ Named CollectiveService::check(const Group& group, CollectiveCall& call, const C
 
 void CollectiveService::note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const {
   call.reproducible =
-      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation);
+      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation());
 }
 
 // REQUIRES: it is noted whether the call is reproducible.
 Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveCall& call,
                                   const CollectiveOptions& options) const {
-  if (options.auxiliaries() && call.operation != schedule::Operation::allreduce) {
-    refuse(std::string(schedule::name_of(call.operation)) + ": auxiliaries help an allreduce only; leave them out");
+  if (options.auxiliaries() && call.operation() != schedule::Operation::allreduce) {
+    refuse(std::string(schedule::name_of(call.operation())) + ": auxiliaries help an allreduce only; leave them out");
   }
   require_valid(group, call, node_.size());
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
@@ -224,7 +224,7 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
       if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return;
       named = {named_last_, options.segments()};
     }
-    Stream* const its_stream = recent_stream(Stream::id_of(group, options.key()));
+    Stream* const its_stream = recent_stream(Stream::id_of(group, options.mixed_key()));
     PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
     Preparation* const known = plans == nullptr ? nullptr : plans->find(call, named);
     if (known == nullptr || !known->keeps_any()) return;
@@ -288,7 +288,7 @@ Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const
   };
   const auto begin_now = [&] {
     if (named.algorithm != nullptr) named_last_ = named.algorithm;
-    Stream& its_stream = stream(Stream::id_of(group, options.key()));
+    Stream& its_stream = stream(Stream::id_of(group, options.mixed_key()));
     const Group& members = members_of(group, call);
     PlanCache::OfGroup& plans = plans_of(members);
     if (&members == &group) its_stream.note_plans(plans);

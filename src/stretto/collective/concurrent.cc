@@ -21,7 +21,7 @@ constexpr std::string_view part_name = "concurrent";
 
 void require_size(std::size_t place, std::string_view buffer, std::size_t bytes, const FusedReduce::Part& part) {
   if (bytes == part.bytes) return;
-  const std::size_t element = part.call.element_bytes;
+  const std::size_t element = part.call.element_bytes();
   detail::require_size("concurrent: reduce " + std::to_string(place), buffer, bytes / element, part.bytes / element);
 }
 
@@ -38,7 +38,7 @@ void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
   } else {
     call.output = {};
   }
-  reduce.groups.require_order(call.reduction.commutative);
+  reduce.groups.require_order(call.reduction().commutative);
 }
 
 // What a node does of a set of reduces.

@@ -36,7 +36,7 @@ template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementO
 ReduceCall reduce_call(const ReduceGroups& groups, std::size_t count, Input&& input, Output&& output, const Op& op) {
   using T = ElementOf<Input>;
   ReduceCall result{groups,
-                    {detail::make_call(schedule::Operation::general_reduce, input, output, op),
+                    {detail::make_call<schedule::Operation::general_reduce>(input, output, op),
                      detail::bytes_of_elements("reduce_call", count, sizeof(T)), alignof(T)}};
   result.part.call.contributors = groups.participants();
   result.part.call.inner_receivers = groups.inner_receivers();

@@ -22,7 +22,7 @@ bool is_balanced(Together together) {
 bool is_fused(Together together) { return together == Together::fused || together == Together::balanced_and_fused; }
 
 bool is_fusible(const ReduceCall& call) {
-  return !call.part.call.reduction.as_task && call.part.alignment <= alignof(std::max_align_t);
+  return !call.part.call.reduction().as_task && call.part.alignment <= alignof(std::max_align_t);
 }
 
 // Who is not a member does not know how the members reach each other: all plan as if over wires.
@@ -61,7 +61,7 @@ std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together)
     const CollectiveCall& call = reduce.part.call;
     for (const std::uint64_t part :
          {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
-          std::uint64_t{reduce.part.bytes}, call.type_digest, call.reduction.digest}) {
+          std::uint64_t{reduce.part.bytes}, call.form->type_digest, call.reduction().digest}) {
       digest = mix_64(digest ^ part);
     }
   }
@@ -115,9 +115,9 @@ ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcep
           call.groups.participants(),
           call.groups.inner_receivers(),
           call.part.bytes,
-          part.type_digest,
-          part.reduction.digest,
-          part.reduction.commutative,
+          part.form->type_digest,
+          part.reduction().digest,
+          part.reduction().commutative,
           part.reproducible,
           is_fusible(call)};
 }

@@ -15,31 +15,36 @@ std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit
 
 }  // namespace
 
-CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool gets) {
-  const auto fused = std::make_shared<FusedReduce>();
-  CollectiveCall call;
-  call.operation = schedule::Operation::general_reduce;
-  call.contributors = parts.front().call.contributors;
-  call.inner_receivers = parts.front().call.inner_receivers;
-  call.reproducible = parts.front().call.reproducible;
+FusedReduce::FusedReduce(std::vector<Part> parts) {
+  form_.operation = schedule::Operation::general_reduce;
+  form_.reduction.combine = &FusedReduce::combine;
   for (Part& part : parts) {
-    const std::size_t offset = round_up(fused->bytes_, part.alignment);
-    fused->bytes_ = offset + part.bytes;
-    call.reduction.commutative = call.reduction.commutative && part.call.reduction.commutative;
-    call.reduction.digest = mix_64(call.reduction.digest ^ part.call.reduction.digest ^ (part.bytes << 1U));
-    call.type_digest = mix_64(call.type_digest ^ part.call.type_digest);
-    fused->parts_.push_back({std::move(part), offset});
+    const CallForm& form = *part.call.form;
+    const std::size_t offset = round_up(bytes_, part.alignment);
+    bytes_ = offset + part.bytes;
+    form_.reduction.commutative = form_.reduction.commutative && form.reduction.commutative;
+    form_.reduction.digest = mix_64(form_.reduction.digest ^ form.reduction.digest ^ (part.bytes << 1U));
+    form_.type_digest = mix_64(form_.type_digest ^ form.type_digest);
+    parts_.push_back({std::move(part), offset});
   }
-  call.reduction.combine = &FusedReduce::combine;
-  call.reduction.op = fused;
   // One element, which is never cut.
-  call.element_bytes = std::max<std::size_t>(fused->bytes_, 1);
-  fused->memory_ = std::make_unique<std::byte[]>(fused->bytes_ + Layout::scratch_alignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(fused->memory_.get());
-  fused->data_ = fused->memory_.get() + (round_up(address, Layout::scratch_alignment) - address);
+  form_.element_bytes = std::max<std::size_t>(bytes_, 1);
+  memory_ = std::make_unique<std::byte[]>(bytes_ + Layout::scratch_alignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+  data_ = memory_.get() + (round_up(address, Layout::scratch_alignment) - address);
+}
+
+CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool gets) {
+  const auto fused = std::make_shared<FusedReduce>(std::move(parts));
+  const CollectiveCall& first = fused->parts_.front().part.call;
+  CollectiveCall call(fused->form_);
+  call.contributors = first.contributors;
+  call.inner_receivers = first.inner_receivers;
+  call.reproducible = first.reproducible;
   const ByteSpan data(fused->data_, fused->bytes_);
   if (gives) call.input = data;
   if (gets) call.output = data;
+  call.operator_state = fused;
   call.keep_alive = fused;
   return call;
 }
@@ -59,10 +64,10 @@ void FusedReduce::unpack() noexcept {
 void FusedReduce::combine(const void* fused, void* out, const void* left, const void* right, std::size_t count) {
   if (count == 0) return;
   for (const auto& [part, offset] : static_cast<const FusedReduce*>(fused)->parts_) {
-    const Reduction& reduction = part.call.reduction;
-    reduction.combine(reduction.op.get(), static_cast<std::byte*>(out) + offset,
-                      static_cast<const std::byte*>(left) + offset, static_cast<const std::byte*>(right) + offset,
-                      part.bytes / part.call.element_bytes);
+    part.call.reduction().combine(part.call.operator_state.get(), static_cast<std::byte*>(out) + offset,
+                                  static_cast<const std::byte*>(left) + offset,
+                                  static_cast<const std::byte*>(right) + offset,
+                                  part.bytes / part.call.element_bytes());
   }
 }
 

@@ -20,6 +20,9 @@ class FusedReduce {
     std::size_t alignment = 1;
   };
 
+  /// REQUIRES: see `call_of`.
+  explicit FusedReduce(std::vector<Part> parts);
+
   /// One call for all of `parts`, which owns one of these. REQUIRES: they have the same roles, no shards and no
   /// operators that run as tasks.
   static CollectiveCall call_of(std::vector<Part> parts, bool gives, bool gets);
@@ -39,6 +42,7 @@ class FusedReduce {
 
   static void combine(const void* fused, void* out, const void* left, const void* right, std::size_t count);
 
+  CallForm form_;
   std::vector<Placed> parts_;
   std::size_t bytes_ = 0;
   std::unique_ptr<std::byte[]> memory_;

@@ -135,7 +135,7 @@ void by(void* out, const void* left, const void* right, std::size_t count) {
 
 template <class T, class Op>
 void by_reduction(void* out, const void* left, const void* right, std::size_t count) {
-  make_reduction<T>(Op()).combine(nullptr, out, left, right, count);
+  reduction_of<T, Op>.combine(nullptr, out, left, right, count);
 }
 
 template <class T, class Op>
@@ -183,7 +183,7 @@ TEST(Kernels, OtherTypesAndOperatorsKeepTheirOwnLoops) {
   long double out = 0;
   const long double left = 2;
   const long double right = 3;
-  make_reduction<long double>(product).combine(nullptr, &out, &left, &right, 1);
+  reduction_of<long double, Product>.combine(nullptr, &out, &left, &right, 1);
   EXPECT_EQ(out, 6);
 }
 

@@ -149,8 +149,8 @@ StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
     if (other.kind == schedule::StepKind::send && other.is_pulled && other.data == what.data) ++readers;
   }
   const bool is_written_over = what.is_lent && !are_apart(data_of(step), call.output);
-  if (readers > 1 || is_written_over || call.reduction.as_task) return StagingWindow(what.data.bytes);
-  return StagingWindow::of(what.data.bytes, call.element_bytes, most);
+  if (readers > 1 || is_written_over || call.reduction().as_task) return StagingWindow(what.data.bytes);
+  return StagingWindow::of(what.data.bytes, call.element_bytes(), most);
 }
 
 // The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
@@ -436,8 +436,8 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
 void LargeMessages::accept_window(std::uint32_t step, const GrantHeader& header, NodeId from) {
   const CollectiveCall& call = operation_.call_;
   const bool is_whole = header.window == header.bytes;
-  const bool is_part = header.window > 0 && header.window < header.bytes && header.window % call.element_bytes == 0 &&
-                       !call.reduction.as_task;
+  const bool is_part = header.window > 0 && header.window < header.bytes && header.window % call.element_bytes() == 0 &&
+                       !call.reduction().as_task;
   if (!is_whole && !is_part) operation_.refuse(from, "grants it in parts that cannot be read");
   Transfer& incoming = transfer(step);
   incoming.place = memory_of(from, header.offset, header.window);

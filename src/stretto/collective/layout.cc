@@ -52,7 +52,7 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
     : scratch_period_(schedule::vector_blocks(shape)) {
   const std::size_t in = call.input.size();
   const std::size_t out = call.output.size();
-  switch (call.operation) {
+  switch (call.operation()) {
     case Operation::gather:
     case Operation::allgather:
       input_table_ = BlockTable::equal(in);
@@ -68,8 +68,8 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
       output_table_ = by_rank(call.output_offsets(), out / shape.size);
       break;
     default: {
-      const std::size_t elements = bytes_of_vector(call) / call.element_bytes;
-      scratch_table_ = input_table_ = output_table_ = BlockTable::cut(elements, shape.blocks, call.element_bytes);
+      const std::size_t elements = bytes_of_vector(call) / call.element_bytes();
+      scratch_table_ = input_table_ = output_table_ = BlockTable::cut(elements, shape.blocks, call.element_bytes());
     }
   }
   scratch_stride_ = round_up(scratch_table_.offset(scratch_period_));

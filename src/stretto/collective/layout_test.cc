@@ -46,19 +46,18 @@ TEST(BlockTable, IsEmptyUnlessMade) { EXPECT_EQ(offsets(BlockTable(), 2), (Offse
 
 // A call with buffers of its own.
 struct Call {
-  Call(Operation operation, std::size_t in, std::size_t out, std::size_t element_bytes = 4) : input(in), output(out) {
-    call.operation = operation;
+  Call(Operation operation, std::size_t in, std::size_t out) : form{operation, 4, 0, {}}, input(in), output(out) {
     call.input = input;
     call.output = output;
-    call.element_bytes = element_bytes;
   }
   void list(Offsets of_blocks, Offsets of_output = {}) {
     call.lists = std::make_shared<const CallLists>(CallLists{std::move(of_blocks), std::move(of_output), {}});
   }
 
+  CallForm form;
   std::vector<std::byte> input;
   std::vector<std::byte> output;
-  CollectiveCall call;
+  CollectiveCall call{form};
 };
 
 TEST(Layout, AVectorIsCutAlikeInInputOutputAndScratch) {

@@ -37,7 +37,7 @@ class Sizes {
       require_own_part();
       return;
     }
-    const std::size_t elements = call_.input.size() / call_.element_bytes;
+    const std::size_t elements = call_.input.size() / call_.element_bytes();
     if (elements % size_ == 0) return require_output_as_input();
     throw Error(ErrorCode::invalid_argument, std::string(name()) + ": input has " + std::to_string(elements) +
                                                  " elements, which " + std::to_string(size_) +
@@ -48,7 +48,7 @@ class Sizes {
   /// It is copied from one to the other.
   void require_own_part() const {
     const auto elements = [this](std::span<const std::size_t> offsets) {
-      return (offsets[me_ + 1] - offsets[me_]) / call_.element_bytes;
+      return (offsets[me_ + 1] - offsets[me_]) / call_.element_bytes();
     };
     const std::size_t given = elements(call_.block_offsets());
     const std::size_t expected = elements(call_.output_offsets());
@@ -60,12 +60,12 @@ class Sizes {
   }
   void require(std::string_view buffer, ConstByteSpan is, std::size_t should_be) const {
     if (is.size() == should_be) return;
-    require_size(name(), buffer, is.size() / call_.element_bytes, should_be / call_.element_bytes);
+    require_size(name(), buffer, is.size() / call_.element_bytes(), should_be / call_.element_bytes());
   }
   /// Of the function that was called.
   std::string_view name() const {
-    const bool is_general = call_.operation == schedule::Operation::general_reduce;
-    return schedule::name_of(is_general ? schedule::Operation::reduce : call_.operation);
+    const bool is_general = call_.operation() == schedule::Operation::general_reduce;
+    return schedule::name_of(is_general ? schedule::Operation::reduce : call_.operation());
   }
 
   const CollectiveCall& call_;
@@ -80,7 +80,7 @@ void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::
   const Sizes sizes(call, size, me);
   const bool is_root = me == call.root;
   const bool gives_and_gets = me < call.inner_receivers;
-  switch (call.operation) {
+  switch (call.operation()) {
     case Operation::barrier:
     case Operation::broadcast: break;
     case Operation::reduce:

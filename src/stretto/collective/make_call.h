@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stretto/collective/buffers.h"
+#include "stretto/collective/call_form.h"
 #include "stretto/collective/collective_call.h"
-#include "stretto/collective/reduction.h"
 
 /// How the typed functions of the collective operations become calls of the executor.
 namespace stretto::detail {
@@ -31,21 +31,20 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
 std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
                                         std::size_t ranks, std::size_t element_bytes);
 
-template <class Input, OutputBufferLike<Input> Output>
-CollectiveCall make_call(schedule::Operation operation, Input&& input, Output&& output) {
-  CollectiveCall call;
-  call.operation = operation;
+template <schedule::Operation operation, class Input, OutputBufferLike<Input> Output>
+CollectiveCall make_call(Input&& input, Output&& output) {
+  CollectiveCall call(form_of_movement<operation, ElementOf<Input>>);
   call.input = std::as_bytes(std::span(input));
   call.output = std::as_writable_bytes(std::span(output));
-  call.element_bytes = sizeof(ElementOf<Input>);
-  call.type_digest = type_digest<ElementOf<Input>>();
   return call;
 }
 
-template <class Input, OutputBufferLike<Input> Output, class Op>
-CollectiveCall make_call(schedule::Operation operation, Input&& input, Output&& output, const Op& op) {
-  CollectiveCall call = make_call(operation, input, output);
-  call.reduction = make_reduction<ElementOf<Input>>(op);
+template <schedule::Operation operation, class Input, OutputBufferLike<Input> Output, class Op>
+CollectiveCall make_call(Input&& input, Output&& output, const Op& op) {
+  CollectiveCall call(form_of_reduction<operation, ElementOf<Input>, Op>);
+  call.input = std::as_bytes(std::span(input));
+  call.output = std::as_writable_bytes(std::span(output));
+  call.operator_state = state_of_operator<ElementOf<Input>>(op);
   return call;
 }
 

@@ -26,7 +26,7 @@ namespace stretto {
 template <OutputBuffer Data>
 Event broadcast(Node& node, const Group& group, Data&& data, Rank root = 0,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::broadcast, data, data);
+  CollectiveCall call = detail::make_call<schedule::Operation::broadcast>(data, data);
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
@@ -37,7 +37,7 @@ Future<T> broadcast(Node& node, const Group& group, const T& value, Rank root = 
                     const CollectiveOptions& options = CollectiveOptions()) {
   return detail::start_on_value(node, group, value, options, [root](T& own) {
     const std::span<T> place(&own, 1);
-    CollectiveCall call = detail::make_call(schedule::Operation::broadcast, place, place);
+    CollectiveCall call = detail::make_call<schedule::Operation::broadcast>(place, place);
     call.root = root;
     return call;
   });
@@ -47,7 +47,7 @@ Future<T> broadcast(Node& node, const Group& group, const T& value, Rank root = 
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event allgather(Node& node, const Group& group, Input&& input, Output&& output,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::allgather, input, output),
+  return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::allgather>(input, output),
                                            options);
 }
 
@@ -55,8 +55,8 @@ Event allgather(Node& node, const Group& group, Input&& input, Output&& output,
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event allgather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::allgather, input, output);
-  call.lists = detail::listed("allgather", counts, group.size(), call.element_bytes);
+  CollectiveCall call = detail::make_call<schedule::Operation::allgather>(input, output);
+  call.lists = detail::listed("allgather", counts, group.size(), call.element_bytes());
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -68,7 +68,7 @@ Future<std::vector<T>> allgather(Node& node, const Group& group, const T& value,
   const Rank me = group.rank_of(node.id());
   return detail::start_on_value(node, group, std::vector<T>(group.size(), value), options, [me](std::vector<T>& all) {
     const std::span<T> own = std::span(all).subspan(std::min<std::size_t>(me, all.size() - 1), 1);
-    return detail::make_call(schedule::Operation::allgather, own, all);
+    return detail::make_call<schedule::Operation::allgather>(own, all);
   });
 }
 
@@ -76,7 +76,7 @@ Future<std::vector<T>> allgather(Node& node, const Group& group, const T& value,
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>>
 Event gather(Node& node, const Group& group, Input&& input, Output&& output, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::gather, input, output);
+  CollectiveCall call = detail::make_call<schedule::Operation::gather>(input, output);
   if (group.rank_of(node.id()) != root) call.output = {};
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
@@ -86,10 +86,10 @@ Event gather(Node& node, const Group& group, Input&& input, Output&& output, Ran
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>>
 Event gather(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
              Rank root = 0, const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::gather, input, output);
+  CollectiveCall call = detail::make_call<schedule::Operation::gather>(input, output);
   if (group.rank_of(node.id()) != root) call.output = {};
   call.root = root;
-  call.lists = detail::listed("gather", counts, group.size(), call.element_bytes);
+  call.lists = detail::listed("gather", counts, group.size(), call.element_bytes());
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -98,7 +98,7 @@ Event gather(Node& node, const Group& group, Input&& input, Output&& output, std
 template <OutputBuffer Output, InputBufferLike<Output> Input = std::span<const ElementOf<Output>>>
 Event scatter(Node& node, const Group& group, Input&& input, Output&& output, Rank root = 0,
               const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::scatter, input, output);
+  CollectiveCall call = detail::make_call<schedule::Operation::scatter>(input, output);
   if (group.rank_of(node.id()) != root) call.input = {};
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
@@ -108,10 +108,10 @@ Event scatter(Node& node, const Group& group, Input&& input, Output&& output, Ra
 template <OutputBuffer Output, InputBufferLike<Output> Input = std::span<const ElementOf<Output>>>
 Event scatter(Node& node, const Group& group, Input&& input, Output&& output, std::span<const std::size_t> counts,
               Rank root = 0, const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::scatter, input, output);
+  CollectiveCall call = detail::make_call<schedule::Operation::scatter>(input, output);
   if (group.rank_of(node.id()) != root) call.input = {};
   call.root = root;
-  call.lists = detail::listed("scatter", counts, group.size(), call.element_bytes);
+  call.lists = detail::listed("scatter", counts, group.size(), call.element_bytes());
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -120,7 +120,7 @@ Event scatter(Node& node, const Group& group, Input&& input, Output&& output, st
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event all_to_all(Node& node, const Group& group, Input&& input, Output&& output,
                  const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::all_to_all, input, output),
+  return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::all_to_all>(input, output),
                                            options);
 }
 
@@ -130,10 +130,10 @@ template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event all_to_all(Node& node, const Group& group, Input&& input, std::span<const std::size_t> input_counts,
                  Output&& output, std::span<const std::size_t> output_counts,
                  const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::all_to_all, input, output);
+  CollectiveCall call = detail::make_call<schedule::Operation::all_to_all>(input, output);
   call.lists = std::make_shared<const CallLists>(
-      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), call.element_bytes),
-                detail::block_offsets("all_to_all", output_counts, group.size(), call.element_bytes),
+      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), call.element_bytes()),
+                detail::block_offsets("all_to_all", output_counts, group.size(), call.element_bytes()),
                 {}});
   return CollectiveService::of(node).start(group, std::move(call), options);
 }

@@ -20,7 +20,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
     : Waiter(&CollectiveOperation::precondition_over),
       Item(&CollectiveOperation::on_turn),
       service_(service),
-      stream_id_(Stream::id_of(group, options.key())),
+      stream_id_(Stream::id_of(group, options.mixed_key())),
       group_(members_of(group, call)),
       call_(std::move(call)),
       named_(named),
@@ -37,12 +37,9 @@ CollectiveOperation::~CollectiveOperation() {
 void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
   call_.input = call.input;
   call_.output = call.output;
+  call_.form = call.form;  // alike, but of an operator that may be another one
   // Finishing has let go of what the one before owned.
-  Reduction& reduction = call.reduction;
-  call_.reduction.combine = reduction.combine;
-  call_.reduction.spawn = reduction.spawn;
-  call_.reduction.as_task = reduction.as_task;
-  if (reduction.op != nullptr) call_.reduction.op = std::move(reduction.op);
+  if (call.operator_state != nullptr) call_.operator_state = std::move(call.operator_state);
   if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
   if (call.set != nullptr) call_.set = std::move(call.set);
   large_.renew();
@@ -330,7 +327,7 @@ void CollectiveOperation::finish() {
   service_.end(*this);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   if (call_.keep_alive != nullptr) call_.keep_alive.reset();
-  if (call_.reduction.op != nullptr) call_.reduction.op.reset();
+  if (call_.operator_state != nullptr) call_.operator_state.reset();
   EventService& events = service_.node().events();
   if (may_serve_again()) {
     next_completion_ = events.complete_and_renew(completion_);
@@ -376,7 +373,7 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
 }
 
 std::string CollectiveOperation::describe() const {
-  return "node " + std::to_string(service_.node().id()) + "'s " + std::string(schedule::name_of(call_.operation)) +
+  return "node " + std::to_string(service_.node().id()) + "'s " + std::string(schedule::name_of(call_.operation())) +
          " of " + std::to_string(call_.input.size()) + " bytes at " + where_.file_name() + ":" +
          std::to_string(where_.line());
 }

@@ -50,12 +50,12 @@ struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
 
   /// Throws what begins no task.
   static void begin(CollectiveOperation& operation, const Combine& what) {
-    const Reduction& reduction = operation.call_.reduction;
+    const Reduction& reduction = operation.call_.reduction();
     Node& node = operation.service_.node();
     // First: once it has begun, somebody has to wait for it.
     auto owned = arena::make_owned<OperatorTask>(operation, what.step);
-    const Event completion = reduction.spawn(node, reduction.op.get(), what.out.data(), what.left, what.right,
-                                             what.out.size() / operation.call_.element_bytes);
+    const Event completion = reduction.spawn(node, operation.call_.operator_state.get(), what.out.data(), what.left, what.right,
+                                             what.out.size() / operation.call_.element_bytes());
     OperatorTask* const task = owned.release();
     if (node.events().subscribe(completion, task, &task->failure) != EventState::untriggered) over(task, task->failure);
   }
@@ -94,7 +94,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
-  if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction.as_task) {
+  if (out.size() <= eager_bytes && combines_.empty() && !call_.reduction().as_task) {
     combine_now(out.data(), left, right, out.size());
     combined(step);
     return;
@@ -110,7 +110,7 @@ void CollectiveOperation::combine_later(const Combine& what) {
 
 void CollectiveOperation::combine_now(std::byte* out, const std::byte* left, const std::byte* right,
                                       std::size_t bytes) const {
-  call_.reduction.combine(call_.reduction.op.get(), out, left, right, bytes / call_.element_bytes);
+  call_.reduction().combine(call_.operator_state.get(), out, left, right, bytes / call_.element_bytes());
 }
 
 // How far it can go in one go: what a peer grants piece by piece is not there at once.
@@ -120,7 +120,7 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const 
   for (const std::uint32_t receive : {step_at(combine.step).left_from, step_at(combine.step).right_from}) {
     if (large_.is_granted(receive)) bytes = std::min(bytes, large_.readable_from(receive, combine.done));
   }
-  return bytes / call_.element_bytes * call_.element_bytes;
+  return bytes / call_.element_bytes() * call_.element_bytes();
 }
 
 // From where it has come to, so many bytes.
@@ -143,13 +143,13 @@ void CollectiveOperation::do_piece_of_combine() {
   for (std::size_t index = 0; index < combines_.size(); ++index) {
     Combine& combine = combines_[index];
     const std::size_t available = combinable_bytes(combine);
-    if (call_.reduction.as_task) {
+    if (call_.reduction().as_task) {
       if (available < combine.out.size()) continue;
       hand_to_task(index);
       return;
     }
     if (available == combine.done && available < combine.out.size()) continue;
-    const std::size_t most = std::max(piece_bytes / call_.element_bytes, std::size_t{1}) * call_.element_bytes;
+    const std::size_t most = std::max(piece_bytes / call_.element_bytes(), std::size_t{1}) * call_.element_bytes();
     const std::size_t bytes = std::min(most, available - combine.done);
     combine_piece(combine, bytes);
     service_.endpoint().context().spend(cost_of(bytes));
@@ -168,7 +168,7 @@ void CollectiveOperation::do_piece_of_combine() {
 // Throws what begins no task.
 void CollectiveOperation::hand_to_task(std::size_t index) {
   const Combine what = combines_[index];
-  if (call_.reduction.spawn == nullptr) {
+  if (call_.reduction().spawn == nullptr) {
     service_.node().service_processor().post(new CombineTask(*this, what));
   } else {
     OperatorTask::begin(*this, what);

@@ -301,12 +301,15 @@ TEST_P(OperatorsTest, ATaskThatThrowsPoisonsEverywhere) {
   });
 }
 
-// A call with what no operator's type gives. Node 0 begins it when the others' first messages are there.
-template <class T>
-Task<std::string> outcome_by(Node& node, const Reduction& reduction, std::vector<T>& data) {
+template <class T, class Op>
+constexpr CallForm form_of = form_of_reduction<schedule::Operation::allreduce, T, Op>;
+
+// A call of a form that no operator's type gives. Node 0 begins it when the others' first messages are there.
+template <class T, class Op>
+Task<std::string> outcome_by(Node& node, const CallForm& form, const Op& op, std::vector<T>& data) {
   const Group all = Group::all(node);
-  CollectiveCall call = detail::make_call(schedule::Operation::allreduce, data, data);
-  call.reduction = reduction;
+  CollectiveCall call = detail::make_call<schedule::Operation::allreduce>(data, data, op);
+  call.form = &form;
   if (node.id() == 0) co_await barrier(node, all, CollectiveOptions().key(1));
   const Event done = CollectiveService::of(node).start(all, std::move(call), CollectiveOptions());
   if (node.id() != 0) co_await barrier(node, all, CollectiveOptions().key(1));
@@ -315,14 +318,17 @@ Task<std::string> outcome_by(Node& node, const Reduction& reduction, std::vector
 
 // As two files may have them, each in a namespace without a name.
 TEST_P(OperatorsTest, OfTwoOfOneNameEachRunsWhereItMay) {
+  static constexpr const CallForm& elementary = form_of<std::uint8_t, WhereItRuns<true>>;
+  static constexpr CallForm other = [] {
+    CallForm form = form_of<std::uint8_t, WhereItRuns<false>>;
+    form.reduction.digest = elementary.reduction.digest;
+    return form;
+  }();
   run(2, [](Node& node) -> Task<> {
-    const Reduction elementary = make_reduction<std::uint8_t>(WhereItRuns<true>());
-    Reduction other = make_reduction<std::uint8_t>(WhereItRuns<false>());
-    other.digest = elementary.digest;
     for (int i = 0; i < 6; ++i) {
       const bool is_elementary = i % 2 == 0;
       std::vector<std::uint8_t> where{0};
-      EXPECT_EQ(co_await outcome_by(node, is_elementary ? elementary : other, where), "");
+      EXPECT_EQ(co_await outcome_by(node, is_elementary ? elementary : other, WhereItRuns<true>(), where), "");
       EXPECT_EQ(where.front(), is_elementary ? 1 : 2);
     }
   });
@@ -330,12 +336,11 @@ TEST_P(OperatorsTest, OfTwoOfOneNameEachRunsWhereItMay) {
 
 // Calls that are alike, but that for some of them `shortage` finds no memory.
 template <class T, class Op>
-Task<> check_shortage(Node& node, std::size_t count, Op op, const Reduction& shortage) {
-  const Reduction reduction = make_reduction<T>(op);
+Task<> check_shortage(Node& node, std::size_t count, Op op, const CallForm& shortage) {
   const std::vector<T> expected = reduced<T>(Group::all(node), count, 4, Compose());
   for (const bool is_short : {false, false, true, false, true}) {
     std::vector<T> data = values<T>(count, 4, node.id());
-    const std::string said = co_await outcome_by(node, is_short ? shortage : reduction, data);
+    const std::string said = co_await outcome_by(node, is_short ? shortage : form_of<T, Op>, op, data);
     EXPECT_EQ(said, is_short ? "out_of_resources: a collective found no memory" : "");
     EXPECT_TRUE(is_short || data == expected) << count;
   }
@@ -347,15 +352,21 @@ struct ComposeAtOnce : Compose {
 };
 
 TEST_P(OperatorsTest, AShortageOfMemoryPoisonsEverywhere) {
+  static constexpr CallForm at_once = [] {
+    CallForm form = form_of<Affine, ComposeAtOnce>;
+    form.reduction.combine = [](const void*, void*, const void*, const void*, std::size_t) { throw std::bad_alloc(); };
+    return form;
+  }();
+  static constexpr CallForm by_task = [] {
+    CallForm form = form_of<Affine, ComposeAll>;
+    form.reduction.spawn = [](Node&, const void*, void*, const void*, const void*, std::size_t) -> Event {
+      throw std::bad_alloc();
+    };
+    return form;
+  }();
   for (const std::size_t count : {1U, 300U}) {
     run(2, [count](Node& node) -> Task<> {
-      Reduction at_once = make_reduction<Affine>(ComposeAtOnce());
-      at_once.combine = [](const void*, void*, const void*, const void*, std::size_t) { throw std::bad_alloc(); };
       co_await check_shortage<Affine>(node, count, ComposeAtOnce(), at_once);
-      Reduction by_task = make_reduction<Affine>(ComposeAll());
-      by_task.spawn = [](Node&, const void*, void*, const void*, const void*, std::size_t) -> Event {
-        throw std::bad_alloc();
-      };
       co_await check_shortage<Affine>(node, count, ComposeAll(), by_task);
       co_await barrier(node, Group::all(node));
       EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();

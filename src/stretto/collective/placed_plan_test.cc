@@ -24,20 +24,21 @@ constexpr std::size_t most_exchanged = 512;
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {
   Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory)
-      : memory(bytes),
+      : form{operation, 1, 0, {}},
+        memory(bytes),
         plan(schedule::find_algorithm(algorithm), {.operation = operation, .size = members.size()}, me),
-        layout(call_of(operation, memory), plan.schedule().shape),
+        layout(call_of(form, memory), plan.schedule().shape),
         placed(plan, layout, members, most_exchanged, [=](NodeId) { return shares_memory; }) {}
 
-  static CollectiveCall call_of(Operation operation, std::vector<std::byte>& memory) {
-    CollectiveCall call;
-    call.operation = operation;
+  static CollectiveCall call_of(const CallForm& form, std::vector<std::byte>& memory) {
+    CollectiveCall call(form);
     call.input = memory;
     call.output = memory;
     return call;
   }
 
   Group members{7, 3, 5, 2};
+  CallForm form;
   std::vector<std::byte> memory;
   Plan plan;
   Layout layout;

@@ -64,7 +64,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
     prepared->placed = service.place(plan, call, members_);
     const PlacedPlan& placed = *prepared->placed;
     prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
-                              !call.reduction.as_task &&
+                              !call.reduction().as_task &&
                               (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
   }
   return prepared;

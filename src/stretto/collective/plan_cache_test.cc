@@ -33,11 +33,12 @@ TEST(PlanCache, HoldsNoMoreThanItsBound) {
     if (node.id() != 0) co_return;
     PlanCache cache(CollectiveService::of(node));
     const std::vector<Group> groups = groups_with(0, 200);
-    CollectiveCall call;
-    call.operation = schedule::Operation::broadcast;
+    std::vector<CallForm> forms(41, form_of_movement<schedule::Operation::broadcast, char>);
+    for (std::size_t kind = 0; kind < forms.size(); ++kind) forms[kind].element_bytes = kind + 1;
+    CollectiveCall call(forms.front());
     for (const Group& group : groups) {
-      for (std::size_t kind = 0; kind < 40; ++kind) {
-        call.element_bytes = kind + 1;
+      for (std::size_t kind = 1; kind < forms.size(); ++kind) {
+        call.form = &forms[kind];
         const Preparation& prepared = cache.of(group).prepare(call, {});
         EXPECT_EQ(&cache.of(group).prepare(call, {}), &prepared);
         EXPECT_LE(cache.held(), PlanCache::most_groups * PlanCache::most_of_a_group);
@@ -47,7 +48,7 @@ TEST(PlanCache, HoldsNoMoreThanItsBound) {
     // Of those that used theirs last, the last ones.
     EXPECT_NE(cache.of(groups.back()).find(call, {}), nullptr);
     EXPECT_EQ(cache.of(groups.front()).find(call, {}), nullptr);
-    call.element_bytes = 1;
+    call.form = &forms.front();
     EXPECT_EQ(cache.of(groups.back()).find(call, {}), nullptr);
   });
 }
@@ -57,8 +58,7 @@ TEST(PlanCache, KeepsWhatIsInUse) {
     if (node.id() != 0) co_return;
     PlanCache cache(CollectiveService::of(node));
     const std::vector<Group> groups = groups_with(0, 100);
-    CollectiveCall call;
-    call.operation = schedule::Operation::barrier;
+    const CollectiveCall call(form_of_barrier);
     Preparation& used = cache.of(groups[0]).prepare(call, {});
     used.begin_use();
     for (const Group& group : groups) cache.of(group).prepare(call, {});

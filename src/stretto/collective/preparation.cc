@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
   std::uint64_t digest = bytes_of_vector(call);
-  if (call.operation == schedule::Operation::all_to_all) return digest;  // else a list is the same everywhere
+  if (call.operation() == schedule::Operation::all_to_all) return digest;  // else a list is the same everywhere
   for (const std::size_t offset : call.block_offsets()) digest = mix_64(digest ^ offset);
   return digest;
 }
@@ -21,8 +21,8 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
 
 std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
   const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
-  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.type_digest ^
-                                           (call.reduction.digest << 1U) ^ agreement));
+  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.form->type_digest ^
+                                           (call.reduction().digest << 1U) ^ agreement));
 }
 
 Preparation::~Preparation() {

@@ -14,39 +14,50 @@ namespace stretto {
 
 class CollectiveOperation;
 
+/// Of what form calls are.
+class FormKey {
+ public:
+  explicit FormKey(const CallForm& form) noexcept : form_(form), constant_(&form) {}
+
+  /// REQUIRES: a constant.
+  bool is_of(const CallForm& form) const noexcept { return &form == constant_ || form == form_; }
+
+  friend bool operator==(const FormKey& a, const FormKey& b) noexcept { return a.form_ == b.form_; }
+
+ private:
+  CallForm form_;             // copied: that of a fused call goes with it
+  const CallForm* constant_;  // or what was one such
+};
+
 /// In what the calls of a stream may differ, their buffers and what they list aside.
 struct CallKey {
   /// Of a group of `size`.
   CallKey(const CollectiveCall& call, schedule::Rank size, const Named& how) noexcept
-      : kind(call),
+      : form(*call.form),
+        kind(call),
         named(how),
         is_listed(!call.block_offsets().empty()),
-        commutative(call.reduction.commutative),
-        as_task(call.reduction.as_task),
+        is_planned(call.set != nullptr),
         input_bytes(is_listed ? bytes_of_vector(call, size) : call.input.size()),
         output_bytes(is_listed ? 0 : call.output.size()),
-        operator_digest(call.reduction.digest),
-        over_wires(call.set == nullptr ? nullptr : call.set->over_wires),
-        agreement(call.set == nullptr ? 0 : call.set->agreement) {}
+        over_wires(is_planned ? call.set->over_wires : nullptr),
+        agreement(is_planned ? call.set->agreement : 0) {}
 
+  FormKey form;
   CallKind kind;
   Named named;  // by the caller
   bool is_listed;
-  bool commutative;
-  bool as_task;             // the digest does not tell: operators of two files may have one name
+  bool is_planned;          // together with others
   std::size_t input_bytes;  // where blocks are listed: of all of them
   std::size_t output_bytes;
-  std::uint64_t operator_digest;
   const schedule::Algorithm* over_wires;  // see CallOfSet
   std::uint64_t agreement;
 
   /// Whether it is that of a call. Cheaper than to make another key.
   bool is_of(const CollectiveCall& call, schedule::Rank size, const Named& how) const noexcept {
     if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, how);
-    return !is_listed && over_wires == nullptr && agreement == 0 && input_bytes == call.input.size() &&
-           output_bytes == call.output.size() && operator_digest == call.reduction.digest &&
-           commutative == call.reduction.commutative && as_task == call.reduction.as_task && named == how &&
-           kind == call;
+    return form.is_of(*call.form) && !is_listed && !is_planned && input_bytes == call.input.size() &&
+           output_bytes == call.output.size() && named == how && kind == call;
   }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;

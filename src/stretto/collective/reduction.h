@@ -81,9 +81,11 @@ constexpr bool is_elementary() {
 
 }  // namespace detail
 
-/// An operator on a type, as the executor sees it. Empty (no combine) for operations that do not reduce.
+/// An operator on a type, as the executor sees it: the same for all operators of one type, which differ in their state.
+/// Empty (no combine) for operations that do not reduce.
 struct Reduction {
-  /// out[i] = left[i] (+) right[i] for `count` aligned elements; `out` may be `left` or `right`.
+  /// out[i] = left[i] (+) right[i] for `count` aligned elements; `out` may be `left` or `right`. `op`: see
+  /// state_of_operator.
   using Combine = void (*)(const void* op, void* out, const void* left, const void* right, std::size_t count);
 
   /// The same by a task, of which it returns the completion. Throws Error(out_of_resources).
@@ -91,8 +93,7 @@ struct Reduction {
                           std::size_t count);
 
   Combine combine = nullptr;
-  Spawn spawn = nullptr;           ///< of a TaskOperator, instead of `combine`
-  std::shared_ptr<const void> op;  ///< null where the operator has no state
+  Spawn spawn = nullptr;  ///< of a TaskOperator, instead of `combine`
   bool commutative = true;
   bool as_task = false;      ///< user code that may wait, or a TaskOperator: never under a baton
   std::uint64_t digest = 0;  ///< of operator and type, the same on all nodes
@@ -122,31 +123,54 @@ Event spawn_operator(Node& node, const void* op, void* out, const void* left, co
   return node.spawn(combine, SpawnOptions().priority(priority_of_collectives));
 }
 
+/// Whether `combine` goes without an operator that was made before.
+template <class T, class Op>
+constexpr bool is_stateless() {
+  if constexpr (TaskOperator<Op, T>) {
+    return false;
+  } else {
+    return (kernels::Number<T> && kernels::Operator<Op>) ||
+           (std::is_empty_v<Op> && std::is_default_constructible_v<Op>);
+  }
+}
+
+template <class T, class Op>
+constexpr Reduction make_reduction() {
+  Reduction reduction;
+  if constexpr (TaskOperator<Op, T>) {
+    reduction.spawn = &spawn_operator<T, Op>;
+  } else if constexpr (kernels::Number<T> && kernels::Operator<Op>) {
+    reduction.combine = &kernels::combine<T, Op>;
+  } else if constexpr (is_stateless<T, Op>()) {
+    reduction.combine = [](const void*, void* out, const void* left, const void* right, std::size_t count) {
+      combine_all<T>(Op{}, out, left, right, count);
+    };
+  } else {
+    reduction.combine = [](const void* state, void* out, const void* left, const void* right, std::size_t count) {
+      combine_all<T>(*static_cast<const Op*>(state), out, left, right, count);
+    };
+  }
+  reduction.commutative = is_commutative<Op>();
+  reduction.as_task = !is_elementary<Op, T>();
+  reduction.digest = type_digest<T, Op>();
+  return reduction;
+}
+
 }  // namespace detail
 
 template <class T, class Op>
   requires ReductionOperator<Op, T>
-Reduction make_reduction(const Op& op) {
-  Reduction reduction;
-  if constexpr (TaskOperator<Op, T>) {
-    reduction.op = std::make_shared<const Op>(op);
-    reduction.spawn = &detail::spawn_operator<T, Op>;
-  } else if constexpr (kernels::Number<T> && kernels::Operator<Op>) {
-    reduction.combine = &kernels::combine<T, Op>;
-  } else if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
-    reduction.combine = [](const void*, void* out, const void* left, const void* right, std::size_t count) {
-      detail::combine_all<T>(Op{}, out, left, right, count);
-    };
+inline constexpr Reduction reduction_of = detail::make_reduction<T, Op>();
+
+/// What its functions are called with beside the data; null where the operator has no state.
+template <class T, class Op>
+  requires ReductionOperator<Op, T>
+std::shared_ptr<const void> state_of_operator([[maybe_unused]] const Op& op) {
+  if constexpr (detail::is_stateless<T, Op>()) {
+    return nullptr;
   } else {
-    reduction.op = std::make_shared<const Op>(op);
-    reduction.combine = [](const void* state, void* out, const void* left, const void* right, std::size_t count) {
-      detail::combine_all<T>(*static_cast<const Op*>(state), out, left, right, count);
-    };
+    return std::make_shared<const Op>(op);
   }
-  reduction.commutative = detail::is_commutative<Op>();
-  reduction.as_task = !detail::is_elementary<Op, T>();
-  reduction.digest = detail::type_digest<T, Op>();
-  return reduction;
 }
 
 }  // namespace stretto

@@ -31,7 +31,7 @@ template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementO
           ReductionOperator<ElementOf<Input>> Op>
 Event reduce(Node& node, const Group& group, Input&& input, Output&& output, const Op& op, Rank root = 0,
              const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::reduce, input, output, op);
+  CollectiveCall call = detail::make_call<schedule::Operation::reduce>(input, output, op);
   call.root = root;
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
@@ -42,12 +42,12 @@ template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementO
           ReductionOperator<ElementOf<Input>> Op>
 Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::general_reduce, input, output, op);
+  CollectiveCall call = detail::make_call<schedule::Operation::general_reduce>(input, output, op);
   if (!groups.participates(node.id())) call.input = {};
   if (!groups.receives(node.id())) call.output = {};
   call.contributors = groups.participants();
   call.inner_receivers = groups.inner_receivers();
-  groups.require_order(call.reduction.commutative);
+  groups.require_order(call.reduction().commutative);
   return CollectiveService::of(node).start(groups.members(), std::move(call), options);
 }
 
@@ -55,7 +55,7 @@ Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& out
 template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
 Event allreduce(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
                 const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::allreduce, input, output, op),
+  return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::allreduce>(input, output, op),
                                            options);
 }
 
@@ -70,7 +70,7 @@ Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output
     inputs.push_back(std::as_bytes(std::span(shard)));
   }
   if (inputs.empty()) throw Error(ErrorCode::invalid_argument, "allreduce: a node contributes at least one shard");
-  CollectiveCall call = detail::make_call(schedule::Operation::allreduce, output, output, op);
+  CollectiveCall call = detail::make_call<schedule::Operation::allreduce>(output, output, op);
   call.input = inputs.front();
   inputs.erase(inputs.begin());
   if (!inputs.empty()) {
@@ -83,12 +83,11 @@ Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output
 
 namespace detail {
 
-template <class T, class Op>
-Future<T> reduce_value(Node& node, const Group& group, schedule::Operation operation, const T& value, const Op& op,
-                       const CollectiveOptions& options) {
-  return start_on_value(node, group, value, options, [operation, &op](T& own) {
+template <schedule::Operation operation, class T, class Op>
+Future<T> reduce_value(Node& node, const Group& group, const T& value, const Op& op, const CollectiveOptions& options) {
+  return start_on_value(node, group, value, options, [&op](T& own) {
     const std::span<T> place(&own, 1);
-    return make_call(operation, place, place, op);
+    return make_call<operation>(place, place, op);
   });
 }
 
@@ -98,7 +97,7 @@ Future<T> reduce_value(Node& node, const Group& group, schedule::Operation opera
 template <Element T, ReductionOperator<T> Op>
 Future<T> allreduce(Node& node, const Group& group, const T& value, const Op& op,
                     const CollectiveOptions& options = CollectiveOptions()) {
-  return detail::reduce_value(node, group, schedule::Operation::allreduce, value, op, options);
+  return detail::reduce_value<schedule::Operation::allreduce>(node, group, value, op, options);
 }
 
 /// Rank r gets the r-th part of what an all-reduce gives: input.size() == group.size() * output.size().
@@ -106,7 +105,7 @@ template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<E
 Event reduce_scatter(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
   return CollectiveService::of(node).start(
-      group, detail::make_call(schedule::Operation::reduce_scatter, input, output, op), options);
+      group, detail::make_call<schedule::Operation::reduce_scatter>(input, output, op), options);
 }
 
 /// The same with parts of any size: `counts` has the elements by rank, the same list at all members.
@@ -114,8 +113,8 @@ template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<E
 Event reduce_scatter(Node& node, const Group& group, Input&& input, Output&& output,
                      std::span<const std::size_t> counts, const Op& op,
                      const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call(schedule::Operation::reduce_scatter, input, output, op);
-  call.lists = detail::listed("reduce_scatter", counts, group.size(), call.element_bytes);
+  CollectiveCall call = detail::make_call<schedule::Operation::reduce_scatter>(input, output, op);
+  call.lists = detail::listed("reduce_scatter", counts, group.size(), call.element_bytes());
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
@@ -123,7 +122,7 @@ Event reduce_scatter(Node& node, const Group& group, Input&& input, Output&& out
 template <InputBuffer Input, OutputBufferLike<Input> Output, ReductionOperator<ElementOf<Input>> Op>
 Event scan(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
            const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::scan, input, output, op),
+  return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::scan>(input, output, op),
                                            options);
 }
 
@@ -131,7 +130,7 @@ Event scan(Node& node, const Group& group, Input&& input, Output&& output, const
 template <Element T, ReductionOperator<T> Op>
 Future<T> scan(Node& node, const Group& group, const T& value, const Op& op,
                const CollectiveOptions& options = CollectiveOptions()) {
-  return detail::reduce_value(node, group, schedule::Operation::scan, value, op, options);
+  return detail::reduce_value<schedule::Operation::scan>(node, group, value, op, options);
 }
 
 /// output[i] = input[i] of rank 0 (+) ... (+) input[i] of the rank before this one. Rank 0's output is left as it was,
@@ -140,7 +139,7 @@ template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementO
           ReductionOperator<ElementOf<Input>> Op>
 Event exscan(Node& node, const Group& group, Input&& input, Output&& output, const Op& op,
              const CollectiveOptions& options = CollectiveOptions()) {
-  return CollectiveService::of(node).start(group, detail::make_call(schedule::Operation::exscan, input, output, op),
+  return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::exscan>(input, output, op),
                                            options);
 }
 

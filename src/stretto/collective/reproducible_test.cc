@@ -153,7 +153,7 @@ struct Call {
     if (!groups.members().contains(node.id())) co_return;
     const std::vector<T> input = Kind::input(node.id(), count);
     std::vector<T> output(count);
-    const bool is_commutative = make_reduction<T>(Kind::op).commutative;
+    const bool is_commutative = reduction_of<T, std::remove_cvref_t<decltype(Kind::op)>>.commutative;
     if (!is_commutative && giving + getting > nodes.size()) co_return;  // would be refused
     co_await reduce(node, groups, input, output, Kind::op, options);
     if (!groups.receives(node.id())) co_return;

@@ -299,8 +299,7 @@ TEST(ShortageOnSim, OfOneCallForSeveralIsToldForEach) {
 TEST(PlanCacheTest, CountsWhatIsKeptThoughThereWasNoMemoryForIt) {
   test::run_on("sim:3", [](Node& node) -> Task<> {
     if (node.id() != 0) co_return;
-    CollectiveCall call;
-    call.operation = schedule::Operation::broadcast;
+    const CollectiveCall call(form_of_movement<schedule::Operation::broadcast, char>);
     bool was_short = true;
     for (std::uint64_t request = 1; was_short; ++request) {
       PlanCache cache(CollectiveService::of(node));

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/base/hash.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan_cache.h"
@@ -28,8 +27,10 @@ class Stream {
   Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first) {}
 
   std::uint64_t id() const noexcept { return id_; }
-  /// The same on all nodes.
-  static std::uint64_t id_of(const Group& group, std::uint64_t key) noexcept { return group.hash().low ^ mix_64(key); }
+  /// That of a group's calls with a key (CollectiveOptions::mixed_key). The same on all nodes.
+  static std::uint64_t id_of(const Group& group, std::uint64_t mixed_key) noexcept {
+    return group.hash().low ^ mixed_key;
+  }
 
   /// How calls of its group are done, if that was noted: saves a look for it.
   PlanCache::OfGroup* plans() const noexcept { return plans_; }
