@@ -87,6 +87,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   }
   /// How calls of these members are done, by rank of the schedule.
   PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
+  /// That one goes.
+  void forget(const Preparation& preparation) noexcept {
+    if (last_.preparation == &preparation) last_ = {};
+  }
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
   /// Data that nobody had asked for were used: they make room for others of their sender.
@@ -126,6 +130,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     CollectiveOperation* operation;
     std::uint32_t step;
   };
+  struct Prepared {
+    Stream* stream;
+    Preparation* preparation;  // null: none is known
+  };
   struct Greetings : fabric::Item {
     explicit Greetings(CollectiveService& owner) noexcept : Item(&Greetings::say), service(owner) {}
     static void say(Item* item) noexcept;
@@ -138,6 +146,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   template <class Function>
   bool try_run(const Function& function);
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
+  Prepared find_prepared(std::uint64_t stream_id, const CollectiveCall& call, const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
@@ -168,6 +177,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
   std::uint32_t first_sequence_ = 0;                   // of each
+  Prepared last_{};                                    // of the last call that could be like one before
   UnderWay under_way_;
   const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;

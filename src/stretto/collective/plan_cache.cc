@@ -39,7 +39,9 @@ Preparation* PlanCache::OfGroup::find_further(const CollectiveCall& call, const 
 void PlanCache::OfGroup::forget_all_but(std::size_t count) {
   for (auto each = preparations_.end(); preparations_.size() > count && each != preparations_.begin();) {
     --each;
-    if (!(*each)->in_use()) each = preparations_.erase(each);
+    if ((*each)->in_use()) continue;
+    cache_.service_.forget(**each);
+    each = preparations_.erase(each);
   }
   std::erase_if(plans_, [this](const KnownPlan& known) {
     return std::none_of(preparations_.begin(), preparations_.end(),

@@ -53,9 +53,12 @@ struct CallKey {
   const schedule::Algorithm* over_wires;  // see CallOfSet
   std::uint64_t agreement;
 
-  /// Whether it is that of a call. Cheaper than to make another key.
+  /// Whether it is that of a call.
   bool is_of(const CollectiveCall& call, schedule::Rank size, const Named& how) const noexcept {
-    if (call.lists != nullptr || call.set != nullptr) return *this == CallKey(call, size, how);
+    return call.lists == nullptr && call.set == nullptr ? is_of_plain(call, how) : *this == CallKey(call, size, how);
+  }
+  /// The same of a call that has no lists and no set. Cheaper than to make another key.
+  bool is_of_plain(const CollectiveCall& call, const Named& how) const noexcept {
     return form.is_of(*call.form) && !is_listed && !is_planned && input_bytes == call.input.size() &&
            output_bytes == call.output.size() && named == how && kind == call;
   }

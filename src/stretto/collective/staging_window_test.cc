@@ -97,5 +97,29 @@ TEST(Staging, AllMemoryIsBackWhenTheEventTriggers) {
   }
 }
 
+// Who was told that its collective failed, too, whatever it had staged for peers that will not come.
+TEST(Staging, AllMemoryIsBackWhenAFailureTriggersTheEvent) {
+  for (const char* const fabric : {"sim:4", "sim:4,peer_pointer=segments"}) {
+    SCOPED_TRACE(fabric);
+    Runtime runtime(test::options_for(fabric));
+    runtime.run([](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const std::vector<std::uint64_t> input(10'003, node.id());
+      std::vector<std::uint64_t> output(input.size());
+      double in_use_then = -1;
+      const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
+      const UserEvent late = node.create_user_event();
+      CollectiveOptions options = CollectiveOptions().algorithm("rabenseifner");
+      if (node.id() == 3) options.after(late);
+      const Event done = allreduce(node, all, input, output, sum, options);
+      node.events().observe_time(done, in_use, [&](double bytes, const Cause&) { in_use_then = bytes; });
+      co_await barrier(node, all, CollectiveOptions().key(1));
+      if (node.id() == 3) node.poison(late, Error(ErrorCode::bad_input, "no input"));
+      EXPECT_EQ(co_await test::outcome(done), "bad_input: no input");
+      EXPECT_EQ(in_use_then, 0) << "node " << node.id();
+    });
+  }
+}
+
 }  // namespace
 }  // namespace stretto
