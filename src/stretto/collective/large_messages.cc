@@ -34,9 +34,10 @@ struct LargeMessages::PutDone : fabric::Completion {
   bool last;
 };
 
-LargeMessages::~LargeMessages() {
-  for (const Transfer& each : transfers_) {
-    if (each.staging >= 0) endpoint().segment().release(static_cast<std::uint64_t>(each.staging));
+void LargeMessages::release_staging() noexcept {
+  for (Transfer& each : transfers_) {
+    const std::int64_t staging = std::exchange(each.staging, -1);
+    if (staging >= 0) endpoint().segment().release(static_cast<std::uint64_t>(staging));
   }
 }
 

@@ -26,8 +26,7 @@ class LargeMessages {
   explicit LargeMessages(CollectiveOperation& operation) noexcept : operation_(operation) {}
   LargeMessages(const LargeMessages&) = delete;
   LargeMessages& operator=(const LargeMessages&) = delete;
-  /// Gives back what is staged.
-  ~LargeMessages();
+  ~LargeMessages() { release_staging(); }
   /// Forgets all of a call that is over, for another one like it.
   void renew() noexcept { std::fill(transfers_.begin(), transfers_.end(), Transfer()); }
   /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage).
@@ -96,6 +95,8 @@ class LargeMessages {
   /// How many pieces that peer has put over a wire into our memory, and we into its.
   std::uint64_t pieces_from(NodeId peer) const { return pieces_with(peer, schedule::StepKind::receive); }
   std::uint64_t pieces_put_to(NodeId peer) const { return pieces_with(peer, schedule::StepKind::send); }
+  /// Gives back what is staged. Nobody reads it any more.
+  void release_staging() noexcept;
   /// Pieces that still come over a wire are nobody's.
   void forget_landings();
 

@@ -332,7 +332,9 @@ void CollectiveOperation::finish() {
   if (may_serve_again()) {
     next_completion_ = events.complete_and_renew(completion_);
   } else {
-    scratch_.leave_segment();  // whoever hears of the end may need the memory at once
+    // Whoever hears of the end may need the memory at once.
+    scratch_.leave_segment();
+    large_.release_staging();
     events.complete(completion_, failure_);
   }
 }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stretto/collective/collective.h"
@@ -89,6 +92,29 @@ TEST(PlanCache, CallsOfManyGroupsAndKeys) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const int total = co_await waiting[i];
       EXPECT_EQ(total, 2 * static_cast<int>(groups[i].size()));
+    }
+  });
+}
+
+// Between those of a kind that is made again and again, others that are made once, and not looked for among what was
+// made before: what is known of that kind goes.
+TEST(PlanCache, ACallIsPreparedAnewWhenItsLikeWasForgotten) {
+  test::run_on("local:3", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::size_t> data(PlanCache::most_of_a_group + 2);
+    const auto broadcast_of = [&](std::size_t count, const CollectiveOptions& options) -> Task<> {
+      const std::span<std::size_t> part = std::span(data).first(count);
+      std::fill(part.begin(), part.end(), node.id() == 0 ? count : 0);
+      co_await broadcast(node, all, part, 0, options);
+      EXPECT_EQ(std::count(part.begin(), part.end(), count), static_cast<std::ptrdiff_t>(count));
+    };
+    const UserEvent past = node.create_user_event();
+    node.trigger(past);
+    for (int round = 0; round < 3; ++round) {
+      for (int again = 0; again < 4; ++again) co_await broadcast_of(1, {});
+      for (std::size_t count = 2; count <= data.size(); ++count) {
+        co_await broadcast_of(count, CollectiveOptions().after(past));
+      }
     }
   });
 }
