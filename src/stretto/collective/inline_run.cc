@@ -26,11 +26,24 @@ bool InlineRun::run(unsigned looks) {
 }
 
 bool InlineRun::do_steps(unsigned looks) {
-  for (const PlacedStep& what : plan_.steps) {
-    if (!do_step(what, looks)) return false;
-    ++done_;
+  while (done_ < plan_.steps.size()) {
+    const PlacedStep& what = plan_.steps[done_];
+    if (what.sends_in_a_row > 1) {
+      if (!send_all(what.sends_in_a_row)) return false;
+    } else {
+      if (!do_step(what, looks)) return false;
+      ++done_;
+    }
   }
   return !plan_.lends || wait_for_readers(looks);
+}
+
+bool InlineRun::send_all(std::uint32_t count) {
+  const fabric::Burst burst(service_.endpoint());
+  for (; count > 0; --count, ++done_) {
+    if (!send(plan_.steps[done_])) return false;
+  }
+  return true;
 }
 
 bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {

@@ -69,6 +69,10 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     }
     steps.push_back(placed);
   }
+  for (std::size_t index = steps.size(); index-- > 0;) {
+    if (steps[index].kind != StepKind::send) continue;
+    steps[index].sends_in_a_row = index + 1 == steps.size() ? 1 : steps[index + 1].sends_in_a_row + 1;
+  }
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();

@@ -32,6 +32,7 @@ struct PlacedStep {
   /// there.
   bool is_pulled = false;
   bool is_lent = false;  ///< see Lowering::lent
+  std::uint32_t sends_in_a_row = 0;  ///< how many steps from this one on are sends
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's
   std::uint32_t tag = 0;

@@ -45,6 +45,25 @@ struct Placed {
   PlacedPlan placed;
 };
 
+TEST(PlacedPlan, KnowsHowManySendsFollowEachOther) {
+  for (const auto& [algorithm, operation] : {std::pair("linear_broadcast", Operation::broadcast),
+                                             std::pair("linear_all_to_all", Operation::all_to_all),
+                                             std::pair("recursive_doubling", Operation::allreduce)}) {
+    for (Rank me = 0; me < 4; ++me) {
+      const Placed of(algorithm, operation, 32, me, true);
+      const std::vector<PlacedStep>& steps = of.placed.steps;
+      for (std::size_t index = 0; index < steps.size(); ++index) {
+        const auto end = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(index), steps.end(),
+                                      [](const PlacedStep& step) { return step.kind != StepKind::send; });
+        EXPECT_EQ(steps[index].sends_in_a_row, end - steps.begin() - static_cast<std::ptrdiff_t>(index))
+            << algorithm << " step " << index << " of " << me;
+      }
+    }
+  }
+  const Placed root("linear_broadcast", Operation::broadcast, 8, 0, true);
+  EXPECT_EQ(root.placed.steps.front().sends_in_a_row, 3U);
+}
+
 TEST(PlacedPlan, KnowsOfEachStepWhereItsDataLie) {
   int reduces_in_other_order = 0;
   for (Rank me = 0; me < 4; ++me) {

@@ -83,6 +83,11 @@ class Endpoint {
   /// REQUIRES: header.size() <= max_header_bytes, header.size() + payload.size() <= max_message_bytes.
   virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
 
+  /// From now on peers that sleep may be woken later, by `end_burst`, for what is sent meanwhile: several messages then
+  /// take less time. See Burst.
+  virtual void begin_burst() noexcept {}
+  virtual void end_burst() noexcept {}
+
   /// Copies `source` to `target` in the segment of `to`, then notifies it. Bounds are checked by the target.
   /// `completion` (may be null) fires when `source` may be reused.
   virtual void put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
@@ -176,6 +181,19 @@ class Endpoint {
   std::vector<bool> lost_;
   std::vector<bool> left_;
   std::atomic<std::uint64_t> requests_{0};
+};
+
+/// Several messages that are sent one after the other. Under the baton; bursts are not nested, and their sender waits
+/// for nobody meanwhile.
+class Burst {
+ public:
+  explicit Burst(Endpoint& endpoint) noexcept : endpoint_(endpoint) { endpoint_.begin_burst(); }
+  Burst(const Burst&) = delete;
+  Burst& operator=(const Burst&) = delete;
+  ~Burst() { endpoint_.end_burst(); }
+
+ private:
+  Endpoint& endpoint_;
 };
 
 }  // namespace stretto::fabric

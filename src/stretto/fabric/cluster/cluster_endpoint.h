@@ -37,6 +37,12 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void open();
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  void begin_burst() noexcept override {
+    for (const auto& transport : transports_) transport->begin_burst();
+  }
+  void end_burst() noexcept override {
+    for (const auto& transport : transports_) transport->end_burst();
+  }
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool maps(NodeId peer) const override;

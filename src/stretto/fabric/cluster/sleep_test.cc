@@ -40,6 +40,40 @@ TEST(ClusterSleep, AMessageWakesItsReceiverAlone) {
   EXPECT_FALSE(readable(job[1].endpoint()));
 }
 
+TEST(ClusterSleep, ABurstWakesAllItsReceiversAtItsEnd) {
+  TestJob job(4);
+  job.settle();
+  for (NodeId node = 1; node < 4; ++node) ASSERT_TRUE(job[node].endpoint().arm());
+  job[0].with([&](Endpoint& endpoint) {
+    {
+      const Burst burst(endpoint);
+      for (const NodeId to : {1U, 2U, 1U}) endpoint.send(to, MessageType::test, {}, bytes_of(std::uint64_t{to}));
+      for (NodeId node = 1; node < 4; ++node) EXPECT_FALSE(readable(job[node].endpoint())) << "too early";
+    }
+    EXPECT_TRUE(readable(job[1].endpoint()));
+    EXPECT_TRUE(readable(job[2].endpoint()));
+    EXPECT_FALSE(readable(job[3].endpoint())) << "nothing was sent there";
+    endpoint.send(3, MessageType::test, {}, bytes_of(std::uint64_t{3}));
+    EXPECT_TRUE(readable(job[3].endpoint())) << "the burst is over";
+  });
+  for (NodeId node = 1; node < 4; ++node) job[node].endpoint().disarm();
+  job.serve_until([&] { return job[1].messages.size() == 2 && job[2].messages.size() == 1; });
+}
+
+TEST(ClusterSleep, OfALongBurstNobodyIsForgotten) {
+  TestJob job(2);
+  job.settle();
+  constexpr std::size_t count = 3000;  // more than are noted, and than find room in a ring
+  ASSERT_TRUE(job[1].endpoint().arm());
+  job[0].with([&](Endpoint& endpoint) {
+    const Burst burst(endpoint);
+    for (std::uint64_t i = 0; i < count; ++i) endpoint.send(1, MessageType::test, {}, bytes_of(i));
+  });
+  EXPECT_TRUE(readable(job[1].endpoint()));
+  job[1].endpoint().disarm();
+  job.serve_until([&] { return job[1].messages.size() == count; });
+}
+
 TEST(ClusterSleep, WhoPollsIsNotRung) {
   TestJob job(2);
   job.settle();

@@ -74,6 +74,9 @@ class Transport {
   /// See Endpoint. Header and payload are copied (or sent) before the call returns; what can't leave now waits in a
   /// queue of the transport until `progress` finds room.
   virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
+  /// See Endpoint.
+  virtual void begin_burst() noexcept {}
+  virtual void end_burst() noexcept {}
   /// `completion` may be null; it fires exactly once, through `TransportSink::complete_later`, with `lost` when the
   /// peer is lost (or has left) first.
   virtual void put(NodeId to, Offset target, ConstByteSpan source, Notification notification,

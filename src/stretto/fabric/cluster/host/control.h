@@ -106,8 +106,13 @@ class PeerMemory {
 
   /// Wakes the peer if it sleeps. What it is to see was stored before.
   void ring_if_armed() noexcept {
-    // The fence orders our stores before the look at `armed`, as the sleeper's orders `armed` before its last look.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    show_stores();
+    ring_if_seen_armed();
+  }
+  /// The two halves of that. The fence orders our stores before the look at `armed`, as the sleeper's orders `armed`
+  /// before its last look.
+  static void show_stores() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  void ring_if_seen_armed() noexcept {
     if (shared().armed.load(std::memory_order_relaxed) != 0) ring_doorbell();
   }
 

@@ -182,7 +182,7 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
     end(peer, Error(error.code(), "node " + std::to_string(peer.node) + ": " + error.message()));
     return;
   }
-  peer.outbox = std::make_unique<Outbox>(*peer.memory, sink_, options_.direct);
+  peer.outbox = std::make_unique<Outbox>(*peer.memory, bells_, sink_, options_.direct);
   peer.reader = RingReader(peer.memory->ring(place_), peer.card.ring_lines, &control_->consumed(peer.place));
   peer.standing = Standing::present;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/fabric/cluster/host/bells.h"
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/host_peer.h"
 #include "stretto/fabric/cluster/host/introduction.h"
@@ -37,6 +38,8 @@ class HostTransport final : public Transport {
   void start(std::span<const NodeId> peers, AddressOf address_of) override;
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  void begin_burst() noexcept override { bells_.begin_burst(); }
+  void end_burst() noexcept override { bells_.end_burst(); }
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool maps() const noexcept override { return options_.direct; }
@@ -114,6 +117,7 @@ class HostTransport final : public Transport {
   std::vector<HostPeer> peers_;         // by place; this node's own entry is unused
   std::vector<std::uint32_t> place_of_;
   std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
+  Bells bells_;
   std::vector<HostPeer*> receiving_;
   std::vector<HostPeer*> waiting_;  // whose outboxes are not empty
   std::uint64_t next_get_ = 0;

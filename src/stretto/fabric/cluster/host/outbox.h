@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/base/shared_copy.h"
+#include "stretto/fabric/cluster/host/bells.h"
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/ring.h"
 #include "stretto/fabric/cluster/transport.h"
@@ -23,7 +24,8 @@ class Outbox {
 
   /// `direct`: puts and gets copy to and from the peer's segment, as far as that is backed by memory; otherwise, and
   /// beyond, their bytes go through rings, and the peer judges the range.
-  Outbox(PeerMemory& peer, TransportSink& sink, bool direct) noexcept : peer_(peer), sink_(sink), direct_(direct) {}
+  Outbox(PeerMemory& peer, Bells& bells, TransportSink& sink, bool direct) noexcept
+      : peer_(peer), bells_(bells), sink_(sink), direct_(direct) {}
 
   /// Where the edge begins: called once, before anything else.
   void open(RingWriter writer) { writer_ = std::move(writer); }
@@ -77,7 +79,7 @@ class Outbox {
 
   bool write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
     if (!writer_.try_write(kind, header, payload)) return false;
-    peer_.ring_if_armed();
+    bells_.ring(peer_);
     return true;
   }
   void enqueue(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
@@ -90,6 +92,7 @@ class Outbox {
   static std::uint32_t lines_needed(const Job& job) noexcept;
 
   PeerMemory& peer_;
+  Bells& bells_;
   TransportSink& sink_;
   bool direct_;
   RingWriter writer_;
