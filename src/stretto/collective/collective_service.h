@@ -89,7 +89,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
   /// That one goes.
   void forget(const Preparation& preparation) noexcept {
-    if (last_.preparation == &preparation) last_ = {};
+    for (Prepared& each : prepared_last_) {
+      if (each.preparation == &preparation) each = {};
+    }
   }
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
@@ -146,7 +148,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   template <class Function>
   bool try_run(const Function& function);
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
-  Prepared find_prepared(std::uint64_t stream_id, const CollectiveCall& call, const Named& named) noexcept;
+  Prepared find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
+                         const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
@@ -177,7 +180,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
   std::uint32_t first_sequence_ = 0;                   // of each
-  Prepared last_{};                                    // of the last call that could be like one before
+  std::array<Prepared, 16> prepared_last_{};           // of calls that could be like one before
   UnderWay under_way_;
   const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
