@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/introduction.h"
@@ -36,7 +37,7 @@ struct HostPeer {
   Descriptor connection;  ///< ours to it: ends when it dies
   Descriptor process;     ///< its pidfd, where the kernel has them and it is a process of its own
   std::unique_ptr<PeerMemory> memory;
-  std::unique_ptr<Outbox> outbox;
+  std::optional<Outbox> outbox;
   RingReader reader;
   bool said_goodbye = false;
   bool ended = false;      ///< its end was noticed; its connection is closed

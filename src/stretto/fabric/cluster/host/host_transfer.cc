@@ -63,7 +63,7 @@ void HostTransport::get(NodeId from, Offset source, ByteSpan destination, Comple
 
 std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t bytes) noexcept {
   if (!options_.direct) return nullptr;
-  const HostPeer& peer = peers_[place_of_[node]];
+  const HostPeer& peer = peer_of(node);
   return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, bytes);
 }
 

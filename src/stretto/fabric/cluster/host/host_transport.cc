@@ -80,15 +80,15 @@ std::vector<HostPeer> HostTransport::list_peers(std::span<const NodeId> peers, c
 
 void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   peers_ = list_peers(peers, address_of);
-  place_of_.assign(peers_.back().node + std::size_t{1}, 0);
-  for (const HostPeer& peer : peers_) place_of_[peer.node] = peer.place;
-  place_ = place_of_[self_];
+  peer_of_.assign(peers_.back().node + std::size_t{1}, nullptr);
+  for (HostPeer& peer : peers_) peer_of_[peer.node] = &peer;
+  place_ = peer_of(self_).place;
   control_ = std::make_unique<Control>(ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
   shared_ = &control_->shared();
   sender_words_ = (peers_.size() + 63) / 64;
   watcher_.add(control_->doorbell(), tag_doorbell);
   const auto is_peer = [this](NodeId node) {
-    return node < place_of_.size() && node != self_ && peers_[place_of_[node]].node == node;
+    return node < peer_of_.size() && node != self_ && peer_of_[node] != nullptr;
   };
   door_.open(is_peer, {control_->memory(), segment_.descriptor(), control_->doorbell()});
   for (;;) {
@@ -182,7 +182,7 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
     end(peer, Error(error.code(), "node " + std::to_string(peer.node) + ": " + error.message()));
     return;
   }
-  peer.outbox = std::make_unique<Outbox>(*peer.memory, bells_, sink_, options_.direct);
+  peer.outbox.emplace(*peer.memory, bells_, sink_, options_.direct);
   peer.reader = RingReader(peer.memory->ring(place_), peer.card.ring_lines, &control_->consumed(peer.place));
   peer.standing = Standing::present;
 }

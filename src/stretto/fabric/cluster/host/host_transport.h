@@ -72,7 +72,7 @@ class HostTransport final : public Transport {
   static Error fault(const HostPeer& peer, const std::string& what);
 
   // Moving data (host_transfer.cc).
-  HostPeer& peer_of(NodeId node) { return peers_[place_of_[node]]; }
+  HostPeer& peer_of(NodeId node) const { return *peer_of_[node]; }
   bool can_send(HostPeer& peer) { return peer.standing == Standing::present && (peer.edge_made || make_edge(peer)); }
   bool make_edge(HostPeer& peer);
   void note_waiting(HostPeer& peer) {
@@ -115,7 +115,7 @@ class HostTransport final : public Transport {
   std::size_t sender_words_ = 0;        // that are used there
   std::uint32_t place_ = 0;             // this node's own, among the nodes of the host by rank
   std::vector<HostPeer> peers_;         // by place; this node's own entry is unused
-  std::vector<std::uint32_t> place_of_;
+  std::vector<HostPeer*> peer_of_;      // of those, by node; null: not of this host
   std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
   Bells bells_;
   std::vector<HostPeer*> receiving_;
