@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -53,18 +54,19 @@ class EagerWindow {
     std::uint64_t taken = 0;  // sent there, and not told to have been used
     std::uint64_t used = 0;   // come from there, used, and not told
   };
+  struct Recent {
+    NodeId peer;
+    Account* account;
+  };
 
   Account& account_of(NodeId peer) {
-    if (recent_ == nullptr || recent_peer_ != peer) {
-      recent_ = &accounts_[peer];
-      recent_peer_ = peer;
-    }
-    return *recent_;
+    Recent& recent = recent_[peer % recent_.size()];
+    if (recent.account == nullptr || recent.peer != peer) recent = {peer, &accounts_[peer]};
+    return *recent.account;
   }
 
   std::map<NodeId, Account> accounts_;
-  Account* recent_ = nullptr;
-  NodeId recent_peer_ = 0;
+  std::array<Recent, 16> recent_{};  // of those, by peer modulo the size
 };
 
 }  // namespace stretto
