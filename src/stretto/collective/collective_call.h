@@ -41,7 +41,7 @@ struct CallKind {
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
-  bool reproducible = false;  ///< terms are combined in the canonical tree
+  bool reproducible = false;           ///< terms are combined in the canonical tree
 
   friend bool operator==(const CallKind&, const CallKind&) = default;
 };
@@ -57,7 +57,7 @@ struct CollectiveCall : CallKind {
   std::shared_ptr<const void> operator_state;  ///< see state_of_operator
   std::shared_ptr<const CallLists> lists;      ///< null where the call lists nothing
   std::shared_ptr<const CallOfSet> set;        ///< null where it is planned for itself
-  std::shared_ptr<void> keep_alive;            ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
+  std::shared_ptr<void> keep_alive;  ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
 
   schedule::Operation operation() const noexcept { return form->operation; }
   std::size_t element_bytes() const noexcept { return form->element_bytes; }

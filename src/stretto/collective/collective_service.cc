@@ -239,8 +239,9 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
   return has_begun;
 }
 
-// Mostly it is what a call with the same group, form, length and key was before. Then nothing is looked for by way of five
-// objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: no lists, no set.
+// Mostly it is what a call with the same group, form, length and key was before. Then nothing is looked for by way of
+// five objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: no lists,
+// no set.
 CollectiveService::Prepared CollectiveService::find_prepared(const Group& group, const CollectiveCall& call,
                                                              const CollectiveOptions& options,
                                                              const Named& named) noexcept {

@@ -180,9 +180,9 @@ void InlineRun::combine(const PlacedStep& what) {
   const std::byte* const left = lent_to_us(what.left_from);
   const std::byte* const right = lent_to_us(what.right_from);
   call_.reduction().combine(call_.operator_state.get(), buffers_.bytes_of(what.destination).data(),
-                          left != nullptr ? left : buffers_.bytes_of(what.data).data(),
-                          right != nullptr ? right : buffers_.bytes_of(what.right).data(),
-                          what.destination.bytes / call_.element_bytes());
+                            left != nullptr ? left : buffers_.bytes_of(what.data).data(),
+                            right != nullptr ? right : buffers_.bytes_of(what.right).data(),
+                            what.destination.bytes / call_.element_bytes());
   for (const std::uint32_t from : {what.left_from, what.right_from}) {
     if (lent_to_us(from) == nullptr) continue;
     const PlacedStep& receive = plan_.steps[from];

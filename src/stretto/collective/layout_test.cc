@@ -10,7 +10,6 @@
 namespace stretto {
 namespace {
 
-using schedule::BlockRef;
 using schedule::Buffer;
 using schedule::Operation;
 using schedule::Rank;

@@ -54,8 +54,8 @@ struct CollectiveOperation::OperatorTask : Waiter, fabric::Item {
     Node& node = operation.service_.node();
     // First: once it has begun, somebody has to wait for it.
     auto owned = arena::make_owned<OperatorTask>(operation, what.step);
-    const Event completion = reduction.spawn(node, operation.call_.operator_state.get(), what.out.data(), what.left, what.right,
-                                             what.out.size() / operation.call_.element_bytes());
+    const Event completion = reduction.spawn(node, operation.call_.operator_state.get(), what.out.data(), what.left,
+                                             what.right, what.out.size() / operation.call_.element_bytes());
     OperatorTask* const task = owned.release();
     if (node.events().subscribe(completion, task, &task->failure) != EventState::untriggered) over(task, task->failure);
   }

@@ -31,7 +31,7 @@ struct PlacedStep {
   /// (see schedule::receivers_read). Up to `most_sent_though_pulled` it is sent instead where it can't be read
   /// there.
   bool is_pulled = false;
-  bool is_lent = false;  ///< see Lowering::lent
+  bool is_lent = false;              ///< see Lowering::lent
   std::uint32_t sends_in_a_row = 0;  ///< how many steps from this one on are sends
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's

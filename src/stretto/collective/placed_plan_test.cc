@@ -13,7 +13,6 @@
 namespace stretto {
 namespace {
 
-using schedule::Buffer;
 using schedule::Operation;
 using schedule::Rank;
 using schedule::Step;
@@ -46,9 +45,9 @@ struct Placed {
 };
 
 TEST(PlacedPlan, KnowsHowManySendsFollowEachOther) {
-  for (const auto& [algorithm, operation] : {std::pair("linear_broadcast", Operation::broadcast),
-                                             std::pair("linear_all_to_all", Operation::all_to_all),
-                                             std::pair("recursive_doubling", Operation::allreduce)}) {
+  for (const auto& [algorithm, operation] :
+       {std::pair("linear_broadcast", Operation::broadcast), std::pair("linear_all_to_all", Operation::all_to_all),
+        std::pair("recursive_doubling", Operation::allreduce)}) {
     for (Rank me = 0; me < 4; ++me) {
       const Placed of(algorithm, operation, 32, me, true);
       const std::vector<PlacedStep>& steps = of.placed.steps;

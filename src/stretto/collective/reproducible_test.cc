@@ -20,7 +20,6 @@ namespace stretto {
 namespace {
 
 using schedule::Operation;
-using test::outcome;
 
 // --- Terms and operators by which another bracket shows -------------------------------------------------------------
 

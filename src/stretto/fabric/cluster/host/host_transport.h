@@ -110,12 +110,12 @@ class HostTransport final : public Transport {
   Watcher watcher_;
   Door door_;
 
-  std::unique_ptr<Control> control_;    // from `start` on
-  const SharedPage* shared_ = nullptr;  // its
-  std::size_t sender_words_ = 0;        // that are used there
-  std::uint32_t place_ = 0;             // this node's own, among the nodes of the host by rank
-  std::vector<HostPeer> peers_;         // by place; this node's own entry is unused
-  std::vector<HostPeer*> peer_of_;      // of those, by node; null: not of this host
+  std::unique_ptr<Control> control_;                          // from `start` on
+  const SharedPage* shared_ = nullptr;                        // its
+  std::size_t sender_words_ = 0;                              // that are used there
+  std::uint32_t place_ = 0;                                   // this node's own, among the nodes of the host by rank
+  std::vector<HostPeer> peers_;                               // by place; this node's own entry is unused
+  std::vector<HostPeer*> peer_of_;                            // of those, by node; null: not of this host
   std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
   Bells bells_;
   std::vector<HostPeer*> receiving_;
