@@ -77,22 +77,34 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
   }
 }
 
+// An all-reduce of this node that takes memory of its segment, and how much of that was in use when its event
+// triggered.
+struct MemoryOfAllreduce {
+  MemoryOfAllreduce(Node& node, std::size_t count, const CollectiveOptions& options)
+      : input(count, node.id()), output(count) {
+    const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
+    done = allreduce(node, Group::all(node), input, output, sum, options);
+    in_use_begun = in_use();
+    node.events().observe_time(done, in_use, [this](double bytes, const Cause&) { in_use_over = bytes; });
+  }
+
+  std::vector<std::uint64_t> input;
+  std::vector<std::uint64_t> output;
+  Event done;
+  double in_use_begun = -1;
+  double in_use_over = -1;
+};
+
 // Who was told that its collective went well, on whatever thread, finds the memory that it took.
 TEST(Staging, AllMemoryIsBackWhenTheEventTriggers) {
   for (const char* const fabric : {"sim:4", "sim:4,peer_pointer=segments", "sim:4,hosts=2"}) {
     SCOPED_TRACE(fabric);
     Runtime runtime(test::options_for(fabric));
     runtime.run([](Node& node) -> Task<> {
-      const Group all = Group::all(node);
-      const std::vector<std::uint64_t> input(100'003, node.id());
-      std::vector<std::uint64_t> output(input.size());
-      double in_use_then = -1;
-      const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
-      const Event done = allreduce(node, all, input, output, sum, CollectiveOptions().algorithm("rabenseifner"));
-      EXPECT_GT(in_use(), 0);
-      node.events().observe_time(done, in_use, [&](double bytes, const Cause&) { in_use_then = bytes; });
-      co_await done;
-      EXPECT_EQ(in_use_then, 0);
+      const MemoryOfAllreduce memory(node, 100'003, CollectiveOptions().algorithm("rabenseifner"));
+      EXPECT_GT(memory.in_use_begun, 0);
+      co_await memory.done;
+      EXPECT_EQ(memory.in_use_over, 0);
     });
   }
 }
@@ -103,20 +115,14 @@ TEST(Staging, AllMemoryIsBackWhenAFailureTriggersTheEvent) {
     SCOPED_TRACE(fabric);
     Runtime runtime(test::options_for(fabric));
     runtime.run([](Node& node) -> Task<> {
-      const Group all = Group::all(node);
-      const std::vector<std::uint64_t> input(10'003, node.id());
-      std::vector<std::uint64_t> output(input.size());
-      double in_use_then = -1;
-      const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
       const UserEvent late = node.create_user_event();
       CollectiveOptions options = CollectiveOptions().algorithm("rabenseifner");
       if (node.id() == 3) options.after(late);
-      const Event done = allreduce(node, all, input, output, sum, options);
-      node.events().observe_time(done, in_use, [&](double bytes, const Cause&) { in_use_then = bytes; });
-      co_await barrier(node, all, CollectiveOptions().key(1));
+      const MemoryOfAllreduce memory(node, 10'003, options);
+      co_await barrier(node, Group::all(node), CollectiveOptions().key(1));
       if (node.id() == 3) node.poison(late, Error(ErrorCode::bad_input, "no input"));
-      EXPECT_EQ(co_await test::outcome(done), "bad_input: no input");
-      EXPECT_EQ(in_use_then, 0) << "node " << node.id();
+      EXPECT_EQ(co_await test::outcome(memory.done), "bad_input: no input");
+      EXPECT_EQ(memory.in_use_over, 0) << "node " << node.id();
     });
   }
 }
