@@ -276,7 +276,7 @@ bool CollectiveService::try_run(const Function& function) {
 unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
   if (!prepared.may_be_inline || ++inline_calls_ % calls_between_polls == 0) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
-  if (any_lost_ || cancelled_ != nullptr) return 0;
+  if (any_lost() || cancelled_ != nullptr) return 0;
   return under_way_.empty() ? patient_looks_ : 1;
 }
 
@@ -391,10 +391,10 @@ void CollectiveService::use_early(SavedMessages& messages) {
   messages.use_all([this](const fabric::Message& message) { endpoint_.deliver(message); });
 }
 
-std::optional<NodeId> CollectiveService::find_lost_member(const Group& group) const {
-  const auto nodes = group.nodes();
-  const auto found = std::find_if(nodes.begin(), nodes.end(), [this](NodeId node) { return endpoint_.lost(node); });
-  return found == nodes.end() ? std::nullopt : std::optional(*found);
+Cause CollectiveService::find_loss_in(const Group& group) const noexcept {
+  const auto found =
+      std::find_if(losses_.begin(), losses_.end(), [&group](const auto& loss) { return group.contains(loss.first); });
+  return found == losses_.end() ? nullptr : found->second;
 }
 
 // A message for an operation that is over. Either that failed, and its members know; or it was another one than the
@@ -502,8 +502,8 @@ void CollectiveService::cancel(const Cause& cause) {
 bool CollectiveService::over() { return under_way_.empty(); }
 
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
-  any_lost_ = true;
   const Cause cause = std::make_shared<const Error>(ErrorCode::peer_lost, error.message());
+  losses_.emplace(peer, cause);
   // determinism: each forgets for itself, in any order
   for (auto& [id, stream] : streams_) stream.forget_messages_of(peer);
   for_each_under_way([&](CollectiveOperation& operation) {

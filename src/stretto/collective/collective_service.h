@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -113,9 +112,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// An operation that has begun is over.
   void end(CollectiveOperation& operation);
   /// Whether any node is lost.
-  bool any_lost() const noexcept { return any_lost_; }
-  /// A member that is lost, if there is one.
-  std::optional<NodeId> find_lost_member(const Group& group) const;
+  bool any_lost() const noexcept { return !losses_.empty(); }
+  /// Why a member is lost; null if none is.
+  Cause find_loss_in(const Group& group) const noexcept;
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
   /// Says that this node was in another operation than `theirs`, and is through with it.
@@ -191,7 +190,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way
   std::uint32_t inline_calls_ = 0;  // that could be, or go the ordinary way in their turn
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time
-  bool any_lost_ = false;
+  std::map<NodeId, Cause> losses_;
   Cause cancelled_;
   std::uint32_t looks_ = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <utility>
 
 #include "stretto/base/arena.h"
@@ -203,10 +202,9 @@ void CollectiveOperation::begin_steps() {
 
 // Of a member, if one is lost.
 void CollectiveOperation::note_loss(Tell& tell) {
-  const std::optional<NodeId> lost = service_.find_lost_member(group());
-  if (!lost) return;
-  failure_ = std::make_shared<const Error>(ErrorCode::peer_lost,
-                                           describe() + ": node " + std::to_string(*lost) + " of the group is lost");
+  const Cause loss = service_.find_loss_in(group());
+  if (loss == nullptr) return;
+  failure_ = std::make_shared<const Error>(ErrorCode::peer_lost, describe() + ": " + loss->message());
   tell = Tell::neighbours;
 }
 

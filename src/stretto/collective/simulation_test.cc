@@ -207,6 +207,7 @@ TEST(Simulation, AGroupWithALostMemberFailsAndOthersWork) {
     const std::string said = co_await test::outcome(barrier(node, Group::all(node)));
     EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << said;
     EXPECT_NE(said.find("node 3"), std::string::npos) << said;
+    EXPECT_NE(said.find("killed"), std::string::npos) << "not why: " << said;
     const Group living{0, 1, 2};
     const int total = co_await allreduce(node, living, 1, sum);
     EXPECT_EQ(total, 3);
