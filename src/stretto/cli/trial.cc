@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stretto/base/settings.h"
-#include "stretto/collective/call_form.h"
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/make_call.h"
 
 namespace stretto::cli {
 namespace {
@@ -52,7 +52,7 @@ void bind_workers(RuntimeOptions& options) {
 }
 
 Trial::Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes)
-    : node_(node), group_(group), candidate_(candidate) {
+    : node_(node), group_(group), candidate_(candidate), form_(form_of(candidate.shape)) {
   const Shape& shape = candidate.shape;
   const Rank me = group.rank_of(node.id());
   input_ = zeros(node, doubles(shape, schedule::input_blocks(shape, me), bytes));
@@ -66,9 +66,7 @@ Event Trial::start() {
   const std::span<const double> input = shape.operation == Operation::broadcast
                                             ? std::span<const double>(output)
                                             : std::span<const double>(input_.data(), input_.size());
-  CollectiveCall call(form_of(shape));
-  call.input = std::as_bytes(input);
-  call.output = std::as_writable_bytes(output);
+  CollectiveCall call = detail::call_of(form_, input, output);
   call.root = shape.root;
   call.contributors = shape.contributors;
   call.inner_receivers = shape.inner_receivers;

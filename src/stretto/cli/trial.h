@@ -32,6 +32,7 @@ class Trial {
   Node& node_;
   const Group& group_;
   const schedule::Candidate& candidate_;
+  const CallForm& form_;  // of its calls; lasts as long as the program
   SegmentArray<double> input_;
   SegmentArray<double> output_;
 };

@@ -31,19 +31,23 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
 std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
                                         std::size_t ranks, std::size_t element_bytes);
 
-template <schedule::Operation operation, class Input, OutputBufferLike<Input> Output>
-CollectiveCall make_call(Input&& input, Output&& output) {
-  CollectiveCall call(form_of_movement<operation, ElementOf<Input>>);
+/// A call of that form (see CollectiveCall) with these buffers.
+template <class Input, class Output>
+CollectiveCall call_of(const CallForm& form, Input&& input, Output&& output) {
+  CollectiveCall call(form);
   call.input = std::as_bytes(std::span(input));
   call.output = std::as_writable_bytes(std::span(output));
   return call;
 }
 
+template <schedule::Operation operation, class Input, OutputBufferLike<Input> Output>
+CollectiveCall make_call(Input&& input, Output&& output) {
+  return call_of(form_of_movement<operation, ElementOf<Input>>, input, output);
+}
+
 template <schedule::Operation operation, class Input, OutputBufferLike<Input> Output, class Op>
 CollectiveCall make_call(Input&& input, Output&& output, const Op& op) {
-  CollectiveCall call(form_of_reduction<operation, ElementOf<Input>, Op>);
-  call.input = std::as_bytes(std::span(input));
-  call.output = std::as_writable_bytes(std::span(output));
+  CollectiveCall call = call_of(form_of_reduction<operation, ElementOf<Input>, Op>, input, output);
   call.operator_state = state_of_operator<ElementOf<Input>>(op);
   return call;
 }

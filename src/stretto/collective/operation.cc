@@ -36,7 +36,8 @@ CollectiveOperation::~CollectiveOperation() {
 void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
   call_.input = call.input;
   call_.output = call.output;
-  call_.form = call.form;  // alike, but of an operator that may be another one
+  // Alike, but of an operator that may be another one; a fused call's has gone with that.
+  call_.form = call.form;
   // Finishing has let go of what the one before owned.
   if (call.operator_state != nullptr) call_.operator_state = std::move(call.operator_state);
   if (call.keep_alive != nullptr) call_.keep_alive = std::move(call.keep_alive);
