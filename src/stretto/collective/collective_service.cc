@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -345,9 +346,17 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
                                                            const Group& members) const {
   const schedule::Placement placement = placement_of(node_.surroundings(), link_of(members));
-  return std::make_unique<const PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
-                                            schedule::most_exchanged_inline_bytes(placement),
-                                            [this](NodeId node) { return endpoint_.maps(node); });
+  auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
+                                             schedule::most_exchanged_inline_bytes(placement),
+                                             [this](NodeId node) { return endpoint_.maps(node); });
+  placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
+  return placed;
+}
+
+bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data) {
+  if (!eager_window_.take_all(row | std::views::transform(&PlacedStep::node), data.size())) return false;
+  endpoint_.send_to_all(*row.front().multicast, fabric::MessageType::collective_data, stretto::bytes_of(header), data);
+  return true;
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -62,6 +63,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
+  /// Sends at once what the sends of a row have in common (see PlacedStep::multicast). False: one of the peers can't
+  /// take it now, and none has got it.
+  bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
   /// How much of the segment a message of data that peers can't reach may take.

@@ -31,6 +31,16 @@ class EagerWindow {
     account.taken += cost_of(payload);
     return true;
   }
+  /// The same for each of several peers, or for none of them.
+  template <class Peers>
+  bool take_all(const Peers& peers, std::size_t payload) {
+    for (auto each = peers.begin(); each != peers.end(); ++each) {
+      if (take(*each, payload)) continue;
+      for (auto taken = peers.begin(); taken != each; ++taken) account_of(*taken).taken -= cost_of(payload);
+      return false;
+    }
+    return true;
+  }
   /// Counts one that the peer has asked for.
   void overdraw(NodeId peer, std::size_t payload) { account_of(peer).taken += cost_of(payload); }
 

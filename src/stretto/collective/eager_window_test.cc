@@ -21,6 +21,19 @@ TEST(EagerWindow, TakesWhatFitsForEachPeer) {
   EXPECT_TRUE(window.take(1, payload));
 }
 
+TEST(EagerWindow, TakesForSeveralPeersOrForNone) {
+  EagerWindow window;
+  const std::size_t half = EagerWindow::bytes / 2 - EagerWindow::cost_of(0);
+  const std::vector<NodeId> peers{3, 1, 19};  // 3 and 19 share a place among the recent ones
+  ASSERT_TRUE(window.take_all(peers, half));
+  ASSERT_TRUE(window.take(19, 0));
+  EXPECT_FALSE(window.take_all(peers, half));
+  EXPECT_TRUE(window.take(3, half));
+  EXPECT_TRUE(window.take(1, half));
+  EXPECT_FALSE(window.take_all(peers, 0));
+  EXPECT_TRUE(window.give_back(19, 2 * EagerWindow::cost_of(0))) << "what it was refused is not counted";
+}
+
 TEST(EagerWindow, WhatWasNeverSentCannotBeGivenBack) {
   EagerWindow window;
   EXPECT_FALSE(window.give_back(1, 1));

@@ -40,9 +40,21 @@ bool InlineRun::do_steps(unsigned looks) {
 
 bool InlineRun::send_all(std::uint32_t count) {
   const fabric::Burst burst(service_.endpoint());
-  for (; count > 0; --count, ++done_) {
+  for (const std::uint32_t end = done_ + count; done_ < end;) {
+    if (send_alike(plan_.steps[done_])) continue;
     if (!send(plan_.steps[done_])) return false;
+    ++done_;
   }
+  return true;
+}
+
+// Those from `first` on, if that can be done at once.
+bool InlineRun::send_alike(const PlacedStep& first) {
+  if (first.multicast == nullptr) return false;
+  header_.tag = first.tag;
+  const std::span<const PlacedStep> row(&first, first.alike_in_a_row);
+  if (!service_.send_to_all(row, header_, buffers_.bytes_of(first.data))) return false;
+  done_ += first.alike_in_a_row;
   return true;
 }
 

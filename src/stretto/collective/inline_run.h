@@ -58,6 +58,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool do_steps(unsigned looks);
   bool do_step(const PlacedStep& what, unsigned looks);
   bool send_all(std::uint32_t count);
+  bool send_alike(const PlacedStep& first);
   bool send(const PlacedStep& what);
   bool send_data(const PlacedStep& what);
   bool stage(const PlacedStep& what);

@@ -265,7 +265,9 @@ void CollectiveOperation::start_steps() {
 
 void CollectiveOperation::start_step(std::uint32_t step) {
   switch (step_at(step).kind) {
-    case schedule::StepKind::send: start_send(step); break;
+    case schedule::StepKind::send:
+      step_at(step).multicast == nullptr ? start_send(step) : start_alike_sends(step);
+      break;
     case schedule::StepKind::receive: start_receive(step); break;
     case schedule::StepKind::reduce: start_reduce(step); break;
     case schedule::StepKind::copy: start_copy(step); break;

@@ -144,6 +144,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
 
   // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
+  void start_alike_sends(std::uint32_t first);
   void send_data(std::uint32_t step);
   void start_receive(std::uint32_t step);
   void send_to(NodeId peer, fabric::MessageType type, ConstByteSpan header, ConstByteSpan payload = {}) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -30,6 +31,22 @@ void CollectiveOperation::start_send(std::uint32_t step) {
     send_data(step);
   } else {
     send_to(what.node, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
+  }
+}
+
+// All of a row at once, if all of them may start. What they send was made by the same step, so that they mostly do.
+void CollectiveOperation::start_alike_sends(std::uint32_t first) {
+  const std::span<const PlacedStep> row(&step_at(first), step_at(first).alike_in_a_row);
+  std::uint32_t end = first + 1;
+  while (end < first + row.size() && states_.start_if_next(end)) ++end;
+  const bool at_once = end == first + row.size() && service_.send_to_all(row, header(row.front().tag), data_of(first));
+  for (std::uint32_t step = first; step < end; ++step) {
+    if (at_once) {
+      if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
+      complete_step(step);
+    } else {
+      start_send(step);
+    }
   }
 }
 

@@ -36,6 +36,17 @@ void place_terms(PlacedStep& placed, std::uint32_t reduce, const Plan& plan, con
   std::swap(placed.left_from, placed.right_from);
 }
 
+bool are_alike(const PlacedStep& a, const PlacedStep& b) {
+  return a.data == b.data && a.tag == b.tag && a.peer != b.peer && !a.is_large() && !a.is_pulled && !b.is_pulled;
+}
+
+/// `next`: the step after a send; null if there is none. REQUIRES: its row is counted.
+void count_row(PlacedStep& send, const PlacedStep* next) {
+  const bool goes_on = next != nullptr && next->kind == StepKind::send;
+  send.sends_in_a_row = goes_on ? next->sends_in_a_row + 1 : 1;
+  send.alike_in_a_row = goes_on && are_alike(send, *next) ? next->alike_in_a_row + 1 : 1;
+}
+
 }  // namespace
 
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
@@ -70,8 +81,8 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     steps.push_back(placed);
   }
   for (std::size_t index = steps.size(); index-- > 0;) {
-    if (steps[index].kind != StepKind::send) continue;
-    steps[index].sends_in_a_row = index + 1 == steps.size() ? 1 : steps[index + 1].sends_in_a_row + 1;
+    if (steps[index].kind == StepKind::send)
+      count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
   }
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
@@ -85,6 +96,21 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
   const Lowering::Slots slots = none_is_sent ? lowering.scratch_in_place : lowering.scratch;
   scratch_begin = layout.scratch_bytes(slots.first);
   scratch_bytes = layout.scratch_bytes(slots.end) - scratch_begin;
+}
+
+void PlacedPlan::use_multicasts(
+    const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to) {
+  std::vector<NodeId> nodes;
+  for (std::size_t index = 0; index < steps.size(); index += std::max(steps[index].alike_in_a_row, 1U)) {
+    PlacedStep& first = steps[index];
+    if (first.alike_in_a_row < 2) continue;
+    nodes.clear();
+    for (std::uint32_t step = 0; step < first.alike_in_a_row; ++step) nodes.push_back(steps[index + step].node);
+    std::shared_ptr<fabric::Multicast> made = multicast_to(nodes);
+    if (made == nullptr) continue;
+    first.multicast = made.get();
+    multicasts.push_back(std::move(made));
+  }
 }
 
 }  // namespace stretto

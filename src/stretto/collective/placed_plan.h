@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "stretto/base/ids.h"
@@ -10,6 +12,7 @@
 #include "stretto/collective/layout.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/step_states.h"
+#include "stretto/fabric/multicast.h"
 #include "stretto/schedule/cost_table.h"
 #include "stretto/schedule/schedule.h"
 
@@ -31,8 +34,10 @@ struct PlacedStep {
   /// (see schedule::receivers_read). Up to `most_sent_though_pulled` it is sent instead where it can't be read
   /// there.
   bool is_pulled = false;
-  bool is_lent = false;              ///< see Lowering::lent
-  std::uint32_t sends_in_a_row = 0;  ///< how many steps from this one on are sends
+  bool is_lent = false;                    ///< see Lowering::lent
+  std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends
+  std::uint32_t alike_in_a_row = 0;        ///< how many of those send the same small message, each to another peer
+  fabric::Multicast* multicast = nullptr;  ///< to the peers of the alike ones; null: to one after the other
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's
   std::uint32_t tag = 0;
@@ -57,7 +62,11 @@ struct PlacedPlan {
   PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
              const std::function<bool(NodeId)>& shares_memory);
 
+  /// Lets the sends that are alike go by what `multicast_to` makes for their peers.
+  void use_multicasts(const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to);
+
   std::vector<PlacedStep> steps;
+  std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
   /// Whether all that passes is small messages, and what is lent to be combined at once.
   bool fits_inline = true;
   bool lends = false;  ///< whether any of it is lent

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,56 @@ TEST(PlacedPlan, KnowsHowManySendsFollowEachOther) {
   }
   const Placed root("linear_broadcast", Operation::broadcast, 8, 0, true);
   EXPECT_EQ(root.placed.steps.front().sends_in_a_row, 3U);
+}
+
+TEST(PlacedPlan, KnowsWhichSendsAreAlike) {
+  const auto alike_of = [](const Placed& of) {
+    std::vector<std::uint32_t> rows;
+    for (const PlacedStep& step : of.placed.steps) {
+      if (step.kind == StepKind::send) rows.push_back(step.alike_in_a_row);
+    }
+    return rows;
+  };
+  const auto broadcast = [](std::size_t bytes, bool shares_memory = true) {
+    return Placed("linear_broadcast", Operation::broadcast, bytes, 0, shares_memory);
+  };
+  const std::vector<std::uint32_t> one_row{3, 2, 1};
+  const std::vector<std::uint32_t> each_by_itself{1, 1, 1};
+  EXPECT_EQ(alike_of(broadcast(8)), one_row);
+  EXPECT_EQ(alike_of(broadcast(eager_bytes)), one_row);
+  EXPECT_EQ(alike_of(broadcast(eager_bytes + 1)), each_by_itself) << "large: they read it";
+  EXPECT_EQ(alike_of(broadcast(eager_bytes + 1, false)), each_by_itself) << "large: they ask for it";
+  EXPECT_EQ(alike_of(Placed("linear_allgather", Operation::allgather, 32, 1, true)), one_row);
+  EXPECT_EQ(alike_of(Placed("linear_all_to_all", Operation::all_to_all, 32, 1, true)), each_by_itself);
+  EXPECT_EQ(alike_of(Placed("linear_scatter", Operation::scatter, 32, 0, true)), each_by_itself);
+}
+
+// That sends nothing.
+class TestMulticast final : public fabric::Multicast {
+ public:
+  void send(fabric::MessageType, ConstByteSpan, ConstByteSpan) override {}
+};
+
+TEST(PlacedPlan, LetsAlikeSendsGoByOneMulticast) {
+  Placed of("linear_broadcast", Operation::broadcast, 8, 0, true);
+  std::vector<std::vector<NodeId>> asked;
+  of.placed.use_multicasts([&](std::span<const NodeId> nodes) {
+    asked.emplace_back(nodes.begin(), nodes.end());
+    return std::make_shared<TestMulticast>();
+  });
+  EXPECT_EQ(asked, (std::vector<std::vector<NodeId>>{{3, 5, 2}}));
+  ASSERT_EQ(of.placed.multicasts.size(), 1U);
+  for (const PlacedStep& step : of.placed.steps) {
+    EXPECT_EQ(step.multicast, step.alike_in_a_row == 3 ? of.placed.multicasts.front().get() : nullptr);
+  }
+  Placed alone("linear_scatter", Operation::scatter, 32, 0, true);
+  Placed without("linear_broadcast", Operation::broadcast, 8, 0, true);
+  alone.placed.use_multicasts([](std::span<const NodeId>) -> std::shared_ptr<fabric::Multicast> {
+    ADD_FAILURE() << "no sends are alike";
+    return nullptr;
+  });
+  without.placed.use_multicasts([](std::span<const NodeId>) { return nullptr; });
+  for (const PlacedStep& step : without.placed.steps) EXPECT_EQ(step.multicast, nullptr);
 }
 
 TEST(PlacedPlan, KnowsOfEachStepWhereItsDataLie) {

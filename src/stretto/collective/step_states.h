@@ -79,6 +79,11 @@ class StepStates {
     return step;
   }
 
+  /// The same, if it is that one.
+  bool start_if_next(std::uint32_t step) noexcept {
+    return runnables_ > 0 && runnable()[runnables_ - 1] == step && start_next() == step;
+  }
+
   void complete(std::uint32_t step, const schedule::Schedule& schedule) noexcept {
     states()[step] = static_cast<std::uint8_t>(State::complete);
     --left_;

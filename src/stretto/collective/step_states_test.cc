@@ -42,5 +42,23 @@ TEST(StepStates, WhatMayStartDoesInTheOrderOfTheSchedule) {
   EXPECT_EQ(started(inner_states), (std::vector<std::uint32_t>{1, 2}));
 }
 
+TEST(StepStates, OneStepCanBeTakenIfItsTurnHasCome) {
+  const schedule::Algorithm& flat = schedule::find_algorithm("linear_broadcast");
+  const schedule::Schedule root =
+      schedule::materialize(flat, {.operation = schedule::Operation::broadcast, .size = 4}, 0);
+  const StepStates::Beginning beginning(root, 3, [](std::uint32_t) { return StepStates::State::waiting; });
+  StepStates states;
+  states.reset(beginning);
+  EXPECT_FALSE(states.start_if_next(0)) << "before it begins";
+  states.begin(beginning);
+  EXPECT_FALSE(states.start_if_next(1));
+  EXPECT_TRUE(states.start_if_next(0));
+  EXPECT_FALSE(states.start_if_next(0));
+  EXPECT_TRUE(states.start_if_next(1));
+  EXPECT_EQ(states.of(1), StepStates::State::started);
+  EXPECT_EQ(started(states), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_FALSE(states.start_if_next(3));
+}
+
 }  // namespace
 }  // namespace stretto

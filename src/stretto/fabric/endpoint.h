@@ -14,6 +14,7 @@
 #include "stretto/base/ids.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/message.h"
+#include "stretto/fabric/multicast.h"
 #include "stretto/fabric/segment.h"
 
 namespace stretto::fabric {
@@ -82,6 +83,16 @@ class Endpoint {
   /// An active message; header and payload are copied before the call returns. A node may send to itself.
   /// REQUIRES: header.size() <= max_header_bytes, header.size() + payload.size() <= max_message_bytes.
   virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
+
+  /// By which the same message goes to several peers, none of them this node, in less time than to one after the other;
+  /// null where there is no such way. For who does so often: each holds what is limited, until it is destroyed.
+  virtual std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> /*peers*/) { return nullptr; }
+  /// One message to all of those; see `send`.
+  void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+    check_sizes(header, payload);
+    count_request();
+    peers.send(type, header, payload);
+  }
 
   /// From now on peers that sleep may be woken later, by `end_burst`, for what is sent meanwhile: several messages then
   /// take less time. See Burst.
@@ -157,8 +168,7 @@ class Endpoint {
   /// Throws Error(invalid_argument) for what no fabric accepts.
   void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
     check_peer(to);
-    if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
-    refuse_sizes(header.size(), payload.size());
+    check_sizes(header, payload);
   }
   void check_peer(NodeId peer) const {
     if (peer >= size_) refuse_peer(peer);
@@ -167,6 +177,10 @@ class Endpoint {
   virtual void disconnect(NodeId /*peer*/) {}
 
  private:
+  static void check_sizes(ConstByteSpan header, ConstByteSpan payload) {
+    if (header.size() <= max_header_bytes && header.size() + payload.size() <= max_message_bytes) return;
+    refuse_sizes(header.size(), payload.size());
+  }
   [[noreturn]] static void refuse_type(const Message& message);
   static Error no_memory_for(NodeId from);
   [[noreturn]] void refuse_peer(NodeId peer) const;

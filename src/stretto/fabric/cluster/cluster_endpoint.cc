@@ -73,6 +73,15 @@ void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, Co
   }
 }
 
+std::shared_ptr<Multicast> ClusterEndpoint::multicast_to(std::span<const NodeId> peers) {
+  for (const NodeId peer : peers) check_peer(peer);
+  cluster::Transport* const transport = peers.empty() ? nullptr : transport_of_[peers.front()];
+  const bool reaches_all = transport != nullptr && std::all_of(peers.begin(), peers.end(), [&](NodeId peer) {
+                             return transport_of_[peer] == transport;
+                           });
+  return reaches_all ? transport->multicast_to(peers) : nullptr;
+}
+
 void ClusterEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
                           Completion* completion) {
   check_peer(to);

@@ -37,6 +37,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void open();
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> peers) override;
   void begin_burst() noexcept override {
     for (const auto& transport : transports_) transport->begin_burst();
   }

@@ -387,28 +387,36 @@ std::vector<std::span<cluster::RingLine>> rings_of_this_process(const cluster::C
     fields >> std::hex >> first >> dash >> end;
     if (end - first < layout.bytes()) continue;  // a peer's shared page
     auto* const lines = reinterpret_cast<cluster::RingLine*>(first + layout.rings_at());
-    rings.emplace_back(lines, std::size_t{layout.nodes} * layout.ring_lines);
+    rings.emplace_back(lines, (std::size_t{layout.nodes} + cluster::multicast_rings) * layout.ring_lines);
   }
   return rings;
 }
 
-// Writes a message of the transport's own kind into the ring from node 0 to node 1, as its second one.
+// Writes a message of the transport's own kind into a ring of node 0, at that line. A job of 2; node 1 has sent
+// nothing.
+void forge_in(std::uint32_t ring, cluster::OwnKind kind, ConstByteSpan header, std::size_t payload_bytes,
+              std::uint64_t position = 1) {
+  const cluster::ControlLayout layout{2, TestNode::small().ring_lines};
+  for (const std::span<cluster::RingLine> lines : rings_of_this_process(layout)) {
+    if (lines[std::size_t{layout.ring_to(1)} * layout.ring_lines].word.load() == 0) continue;  // node 1's own memory
+    cluster::RingLine& line = lines[std::size_t{ring} * layout.ring_lines + position];
+    copy_bytes(line.bytes, header);
+    const cluster::LineHead head{static_cast<std::uint8_t>(kind), static_cast<std::uint16_t>(header.size()),
+                                 static_cast<std::uint16_t>(payload_bytes)};
+    line.word.store(cluster::encode_word(head, position));
+  }
+}
+
+// The same in the ring to node 1, as its second message.
 template <class Header>
 void forge(cluster::OwnKind kind, const Header& header, std::size_t payload_bytes) {
-  const std::uint32_t ring_lines = TestNode::small().ring_lines;
-  for (const std::span<cluster::RingLine> lines : rings_of_this_process({2, ring_lines})) {
-    cluster::RingLine* const to_node_1 = &lines[ring_lines];
-    if (to_node_1[0].word.load() == 0) continue;  // node 1's own memory
-    std::memcpy(to_node_1[1].bytes, &header, sizeof(header));
-    const cluster::LineHead head{static_cast<std::uint8_t>(kind), sizeof(header),
-                                 static_cast<std::uint16_t>(payload_bytes)};
-    to_node_1[1].word.store(cluster::encode_word(head, 1));
-  }
+  forge_in(1, kind, bytes_of(header), payload_bytes);
 }
 
 TEST(ClusterFabric, PiecesThatFitNowhereAreRefused) {
   using cluster::GetPieceHeader;
   using cluster::GetRequestHeader;
+  using cluster::MulticastHeader;
   using cluster::OwnKind;
   using cluster::PutPieceHeader;
   constexpr std::uint64_t huge = ~std::uint64_t{0};
@@ -422,6 +430,9 @@ TEST(ClusterFabric, PiecesThatFitNowhereAreRefused) {
       [] { forge(OwnKind::get_request, GetRequestHeader{8, huge - 4, 1}, 0); },
       [] { forge(OwnKind::get_piece, GetPieceHeader{0, 0}, 8); },
       [] { forge(OwnKind::get_piece, GetPieceHeader{1, 0}, 8); },
+      [] { forge(OwnKind::multicast_begin, MulticastHeader{cluster::multicast_rings, 0}, 0); },
+      [] { forge(OwnKind::multicast_begin, MulticastHeader{huge, 0}, 0); },
+      [] { forge_in(1, OwnKind::multicast_end, {}, 0); },
   };
   for (std::size_t i = 0; i < forgeries.size(); ++i) {
     TestJob job(2);
@@ -433,6 +444,40 @@ TEST(ClusterFabric, PiecesThatFitNowhereAreRefused) {
     ASSERT_TRUE(job[1].lost.contains(0)) << "forgery " << i;
     EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input) << job[1].lost.at(0).what();
     EXPECT_TRUE(job[1].notifications.empty());
+  }
+}
+
+// What one peer is told, or may be sent, comes by the ring that it alone reads.
+TEST(ClusterFabric, WhatIsForOneIsRefusedWhereSeveralRead) {
+  using cluster::OwnKind;
+  const std::vector<std::function<void()>> forgeries = {
+      [] { forge_in(1, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{0, 0}), 0, 2); },  // again
+      [] { forge_in(2, OwnKind::put_piece, bytes_of(cluster::PutPieceHeader{0, 8, 0, 1}), 8); },
+      [] { forge_in(2, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{1, 0}), 0); },
+  };
+  for (std::size_t i = 0; i < forgeries.size(); ++i) {
+    TestJob job(2);
+    job[1].endpoint().segment().allocate(100);
+    std::shared_ptr<Multicast> to_node_1;
+    job[0].with([&](Endpoint& endpoint) {
+      const NodeId peer = 1;
+      to_node_1 = endpoint.multicast_to({&peer, 1});
+    });
+    ASSERT_NE(to_node_1, nullptr);
+    // The first message goes by the edge, then that the ring begins; the second one by that ring.
+    for (std::uint64_t message = 0; message < 2; ++message) {
+      job[0].with(
+          [&](Endpoint& endpoint) { endpoint.send_to_all(*to_node_1, MessageType::test, {}, bytes_of(message)); });
+    }
+    job.settle();
+    ASSERT_EQ(job[1].messages.size(), 2U);
+    ASSERT_TRUE(job[1].lost.empty());
+    forgeries[i]();
+    job.settle();
+    ASSERT_TRUE(job[1].lost.contains(0)) << "forgery " << i;
+    EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input) << job[1].lost.at(0).what();
+    EXPECT_TRUE(job[1].notifications.empty());
+    job[0].with([&](Endpoint&) { to_node_1.reset(); });
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "stretto/base/error.h"
 #include "stretto/base/ids.h"
 #include "stretto/fabric/endpoint.h"
+#include "stretto/fabric/multicast.h"
 
 namespace stretto::fabric::cluster {
 
@@ -74,6 +76,8 @@ class Transport {
   /// See Endpoint. Header and payload are copied (or sent) before the call returns; what can't leave now waits in a
   /// queue of the transport until `progress` finds room.
   virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
+  /// See Endpoint; all of the peers are this transport's. It goes before the transport does.
+  virtual std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> /*peers*/) { return nullptr; }
   /// See Endpoint.
   virtual void begin_burst() noexcept {}
   virtual void end_burst() noexcept {}

@@ -85,8 +85,8 @@ Control::Control(const ControlLayout& layout)
   mapping_ = Mapping(memory_.number(), 0, layout.bytes(), true);
 }
 
-RingLine* Control::make_ring(std::uint32_t node) {
-  const std::size_t offset = layout_.rings_at() + node * layout_.ring_bytes();
+RingLine* Control::make_ring(std::uint32_t ring) {
+  const std::size_t offset = layout_.rings_at() + ring * layout_.ring_bytes();
   back(memory_.number(), offset, layout_.ring_bytes());
   return reinterpret_cast<RingLine*>(mapping_.at(offset));
 }

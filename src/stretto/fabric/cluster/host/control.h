@@ -14,6 +14,9 @@ namespace stretto::fabric::cluster {
 /// The most nodes of one job on one host.
 inline constexpr std::uint32_t max_host_nodes = 1024;
 
+/// How many rings of a node's several peers can read, each all of what is in it.
+inline constexpr std::uint32_t multicast_rings = 4;
+
 /// The part of a node's control memory that its peers write, too.
 struct SharedPage {
   /// Set by a node that is about to sleep; whoever clears it rings its doorbell.
@@ -23,19 +26,27 @@ struct SharedPage {
 };
 static_assert(sizeof(SharedPage) <= 4096);  // the least page
 
-/// Where things are in a control memory: the shared page, then, written by its owner alone, a ConsumedCounter and a
-/// ring for each node of the host.
+/// Where things are in a control memory: the shared page, then what its owner alone writes: a ConsumedCounter for each
+/// ring that it may read, and its own rings, one for each node of the host and those for several.
 struct ControlLayout {
   std::uint32_t nodes;  ///< of the host
   std::uint32_t ring_lines;
 
   std::size_t counters_at() const noexcept { return page_bytes(); }
   std::size_t rings_at() const noexcept {
-    const std::size_t end = counters_at() + nodes * sizeof(ConsumedCounter);
+    const std::size_t end = counters_at() + nodes * (1 + multicast_rings) * sizeof(ConsumedCounter);
     return (end + page_bytes() - 1) / page_bytes() * page_bytes();
   }
   std::size_t ring_bytes() const noexcept { return std::size_t{ring_lines} * sizeof(RingLine); }
-  std::size_t bytes() const noexcept { return rings_at() + nodes * ring_bytes(); }
+  std::size_t bytes() const noexcept { return rings_at() + (nodes + multicast_rings) * ring_bytes(); }
+
+  // Which counter, and which ring.
+  std::uint32_t counter_of(std::uint32_t node) const noexcept { return node; }
+  std::uint32_t counter_of_multicast(std::uint32_t node, std::uint32_t ring) const noexcept {
+    return nodes + node * multicast_rings + ring;
+  }
+  std::uint32_t ring_to(std::uint32_t node) const noexcept { return node; }
+  std::uint32_t multicast_ring(std::uint32_t ring) const noexcept { return nodes + ring; }
 };
 
 /// A shared mapping of a file, undone on destruction.
@@ -64,11 +75,12 @@ class Control {
   explicit Control(const ControlLayout& layout);
 
   SharedPage& shared() noexcept { return *reinterpret_cast<SharedPage*>(mapping_.at(0)); }
-  ConsumedCounter& consumed(std::uint32_t node) noexcept {
-    return reinterpret_cast<ConsumedCounter*>(mapping_.at(layout_.counters_at()))[node];
+  /// `counter`, `ring`: as the layout says.
+  ConsumedCounter& consumed(std::uint32_t counter) noexcept {
+    return reinterpret_cast<ConsumedCounter*>(mapping_.at(layout_.counters_at()))[counter];
   }
-  /// Backs the ring towards `node` by memory and returns its lines, all zero. Throws Error(out_of_resources).
-  RingLine* make_ring(std::uint32_t node);
+  /// Backs a ring by memory and returns its lines, all zero. Throws Error(out_of_resources).
+  RingLine* make_ring(std::uint32_t ring);
 
   const ControlLayout& layout() const noexcept { return layout_; }
   int memory() const noexcept { return memory_.number(); }
@@ -91,14 +103,14 @@ class PeerMemory {
              std::size_t segment_bytes);
 
   SharedPage& shared() const noexcept { return *reinterpret_cast<SharedPage*>(shared_.at(0)); }
-  const ConsumedCounter& consumed(std::uint32_t node) const noexcept {
-    return reinterpret_cast<const ConsumedCounter*>(own_.at(0))[node];
+  const ConsumedCounter& consumed(std::uint32_t counter) const noexcept {
+    return reinterpret_cast<const ConsumedCounter*>(own_.at(0))[counter];
   }
-  const RingLine* ring(std::uint32_t node) const noexcept {
+  const RingLine* ring(std::uint32_t ring) const noexcept {
     return reinterpret_cast<const RingLine*>(
-        own_.at(layout_.rings_at() - layout_.counters_at() + node * layout_.ring_bytes()));
+        own_.at(layout_.rings_at() - layout_.counters_at() + ring * layout_.ring_bytes()));
   }
-  std::uint32_t ring_lines() const noexcept { return layout_.ring_lines; }
+  const ControlLayout& layout() const noexcept { return layout_; }
 
   /// The peer's segment from `offset` on, or null when not all of [offset, offset + bytes) is backed by memory: the
   /// kernel says so, not the peer. Any thread.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/introduction.h"
@@ -19,6 +20,12 @@ enum class Standing : std::uint8_t {
   present,  ///< its memory is mapped here
   left,     ///< said goodbye
   lost,     ///< died, or was declared lost
+};
+
+/// A ring of a peer's that several nodes read, this one among them.
+struct MulticastReader {
+  std::uint64_t ring;
+  RingReader reader;
 };
 
 /// A get whose bytes were asked for by message.
@@ -38,14 +45,24 @@ struct HostPeer {
   Descriptor process;     ///< its pidfd, where the kernel has them and it is a process of its own
   std::unique_ptr<PeerMemory> memory;
   std::optional<Outbox> outbox;
-  RingReader reader;
+  RingReader reader;                        ///< of the ring that only this node reads
+  std::vector<MulticastReader> multicasts;  ///< not changed while one of them is read
   bool said_goodbye = false;
   bool ended = false;      ///< its end was noticed; its connection is closed
   bool edge_made = false;  ///< our ring towards it exists
   bool waiting = false;    ///< its outbox is on the transport's list
   std::map<std::uint64_t, PendingGet> gets;
 
-  bool has_message() const noexcept { return standing == Standing::present && reader.ready(); }
+  bool has_message() const noexcept {
+    return standing == Standing::present && (reader.ready() || (!multicasts.empty() && has_multicast()));
+  }
+  bool has_multicast() const noexcept { return ready_multicast() < multicasts.size(); }
+  /// The first of those that has a message; their number when none has.
+  std::size_t ready_multicast() const noexcept {
+    std::size_t at = 0;
+    while (at < multicasts.size() && !multicasts[at].reader.ready()) ++at;
+    return at;
+  }
 };
 
 }  // namespace stretto::fabric::cluster

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "stretto/base/finish_look.h"
@@ -34,6 +35,25 @@ void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, Cons
   if (!can_send(peer)) return;
   peer.outbox->send(static_cast<std::uint8_t>(type), header, payload);
   note_waiting(peer);
+}
+
+std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> peers) {
+  std::vector<HostPeer*> list;
+  list.reserve(peers.size());
+  for (const NodeId peer : peers) list.push_back(&peer_of(peer));
+  return multicasts_->to(std::move(list));
+}
+
+// What is for several: it reaches all but those for whom there is no memory, who are lost.
+void HostTransport::send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+  try {
+    if (!can_send(peer)) return;
+    peer.outbox->send(kind, header, payload);
+    note_waiting(peer);
+  } catch (const std::bad_alloc&) {
+    sink_.lose_later(
+        peer.node, Error(ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(peer.node)));
+  }
 }
 
 void HostTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
@@ -71,13 +91,14 @@ std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t b
 bool HostTransport::make_edge(HostPeer& peer) {
   RingLine* lines = nullptr;
   try {
-    lines = control_->make_ring(peer.place);
+    lines = control_->make_ring(control_->layout().ring_to(peer.place));
   } catch (const Error& error) {
     sink_.lose_later(peer.node,
                      Error(error.code(), "node " + std::to_string(peer.node) + " of this host: " + error.message()));
     return false;
   }
-  peer.outbox->open(RingWriter(lines, options_.ring_lines, &peer.memory->consumed(place_)));
+  peer.outbox->open(
+      RingWriter(lines, options_.ring_lines, &peer.memory->consumed(peer.memory->layout().counter_of(place_))));
   peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
   peer.edge_made = true;
   return true;
@@ -108,15 +129,19 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
     return false;
   }
   progressing_ = true;
-  LineHead head;
-  if (take_line(peer, head)) {
-    if (head.kind < first_own_kind) {
-      receiver.on_message(message_of(peer, head));
-    } else {
-      handle(peer, head);
+  if (peer.reader.ready()) {
+    LineHead head;
+    if (take_line(peer, peer.reader, head)) {
+      if (head.kind < first_own_kind) {
+        receiver.on_message(message_of(peer, head));
+      } else {
+        handle_own(peer, head);
+      }
     }
+    if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  } else {
+    take_multicast(peer, peer.ready_multicast(), [&](const Message& message) { receiver.on_message(message); });
   }
-  if (peer.reader.give_back()) peer.memory->ring_if_armed();
   progressing_ = false;
   return true;
 }
@@ -152,15 +177,22 @@ bool HostTransport::take_up_senders() {
 
 void HostTransport::receive(HostPeer& peer) {
   LineHead head;
-  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, head); ++i) {
+  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, peer.reader, head);
+       ++i) {
     handle(peer, head);
   }
   if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  // Backwards: one of them may go.
+  for (std::size_t at = peer.multicasts.size(); at-- > 0;) {
+    const auto deliver = [this](const Message& message) { sink_.on_message(message); };
+    for (int i = 0; i < messages_a_turn && take_multicast(peer, at, deliver); ++i) {
+    }
+  }
 }
 
 // The next message's bytes are in the buffer then. False: there is none, or no good one.
-bool HostTransport::take_line(HostPeer& peer, LineHead& head) {
-  const DecodedLine line = peer.reader.take(buffer_.data());
+bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHead& head) {
+  const DecodedLine line = reader.take(buffer_.data());
   head.kind = line.head.kind;
   head.header_bytes = line.head.header_bytes;
   head.payload_bytes = line.head.payload_bytes;
@@ -171,6 +203,26 @@ bool HostTransport::take_line(HostPeer& peer, LineHead& head) {
   return line.state == LineState::message;
 }
 
+// Hands on the next message of a ring that several read. False: none has come, or none comes after it. Nobody waits for
+// what is given back here.
+template <class Use>
+bool HostTransport::take_multicast(HostPeer& peer, std::size_t at, const Use& use) {
+  RingReader& reader = peer.multicasts[at].reader;
+  LineHead head;
+  if (peer.standing != Standing::present || !take_line(peer, reader, head)) return false;
+  if (head.kind < first_own_kind) {
+    use(message_of(peer, head));
+    reader.give_back();
+    return true;
+  }
+  reader.give_back_all();
+  peer.multicasts.erase(peer.multicasts.begin() + static_cast<std::ptrdiff_t>(at));
+  if (static_cast<OwnKind>(head.kind) != OwnKind::multicast_end) {
+    sink_.on_peer_lost(peer.node, fault(peer, "it sent several peers what is for one"));
+  }
+  return false;
+}
+
 Message HostTransport::message_of(const HostPeer& peer, const LineHead& head) const noexcept {
   return {peer.node,
           static_cast<MessageType>(head.kind),
@@ -179,17 +231,25 @@ Message HostTransport::message_of(const HostPeer& peer, const LineHead& head) co
 }
 
 void HostTransport::handle(HostPeer& peer, const LineHead& head) {
-  const Message message = message_of(peer, head);
   if (head.kind < first_own_kind) {
-    sink_.on_message(message);
-    return;
+    sink_.on_message(message_of(peer, head));
+  } else {
+    handle_own(peer, head);
   }
+}
+
+void HostTransport::handle_own(HostPeer& peer, const LineHead& head) {
+  const Message message = message_of(peer, head);
   const auto [header, payload] = std::pair(message.header, message.payload);
   switch (static_cast<OwnKind>(head.kind)) {
     case OwnKind::notification: sink_.on_notification(peer.node, copy_header<Notification>(header)); break;
     case OwnKind::put_piece: handle_put_piece(peer, header, payload); break;
     case OwnKind::get_request: handle_get_request(peer, header); break;
     case OwnKind::get_piece: handle_get_piece(peer, header, payload); break;
+    case OwnKind::multicast_begin: handle_multicast_begin(peer, copy_header<MulticastHeader>(header)); break;
+    case OwnKind::multicast_end:
+      sink_.on_peer_lost(peer.node, fault(peer, "it sent one peer what is for several"));
+      break;
   }
 }
 
@@ -228,6 +288,19 @@ void HostTransport::handle_get_piece(HostPeer& peer, ConstByteSpan header, Const
   if (get.received < get.destination.size()) return;
   sink_.complete_later(get.completion, false);
   peer.gets.erase(found);
+}
+
+void HostTransport::handle_multicast_begin(HostPeer& peer, const MulticastHeader& header) {
+  const auto is_that = [&](const MulticastReader& each) { return each.ring == header.ring; };
+  if (header.ring >= multicast_rings || std::any_of(peer.multicasts.begin(), peer.multicasts.end(), is_that)) {
+    sink_.on_peer_lost(peer.node, fault(peer, "it began a ring for several that it has not, or twice"));
+    return;
+  }
+  const auto ring = static_cast<std::uint32_t>(header.ring);
+  ConsumedCounter& consumed = control_->consumed(control_->layout().counter_of_multicast(peer.place, ring));
+  const RingLine* const lines = peer.memory->ring(peer.memory->layout().multicast_ring(ring));
+  peer.multicasts.push_back({ring, RingReader(lines, peer.card.ring_lines, &consumed, header.position)});
+  peer.multicasts.back().reader.give_back_all();
 }
 
 bool HostTransport::drain_waiting() {

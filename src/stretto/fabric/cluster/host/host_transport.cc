@@ -85,6 +85,10 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   place_ = peer_of(self_).place;
   control_ = std::make_unique<Control>(ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
   shared_ = &control_->shared();
+  multicasts_ = std::make_unique<MulticastRings>(
+      *control_, place_, [this](HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+        send_to_one(peer, kind, header, payload);
+      });
   sender_words_ = (peers_.size() + 63) / 64;
   watcher_.add(control_->doorbell(), tag_doorbell);
   const auto is_peer = [this](NodeId node) {
@@ -183,7 +187,8 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
     return;
   }
   peer.outbox.emplace(*peer.memory, bells_, sink_, options_.direct);
-  peer.reader = RingReader(peer.memory->ring(place_), peer.card.ring_lines, &control_->consumed(peer.place));
+  peer.reader = RingReader(peer.memory->ring(layout.ring_to(place_)), peer.card.ring_lines,
+                           &control_->consumed(control_->layout().counter_of(peer.place)));
   peer.standing = Standing::present;
 }
 
@@ -227,6 +232,7 @@ void HostTransport::let_go(HostPeer& peer, Standing standing) {
   peer.standing = standing;
   peer.ended = true;
   unwatch(peer);
+  multicasts_->forget(peer);
   if (peer.outbox) peer.outbox->drop();
   peer.waiting = false;
   std::erase(waiting_, &peer);

@@ -11,6 +11,7 @@
 
 #include "stretto/fabric/cluster/host/bells.h"
 #include "stretto/fabric/cluster/host/control.h"
+#include "stretto/fabric/cluster/host/host_multicast.h"
 #include "stretto/fabric/cluster/host/host_peer.h"
 #include "stretto/fabric/cluster/host/introduction.h"
 #include "stretto/fabric/cluster/transport.h"
@@ -38,6 +39,7 @@ class HostTransport final : public Transport {
   void start(std::span<const NodeId> peers, AddressOf address_of) override;
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> peers) override;
   void begin_burst() noexcept override { bells_.begin_burst(); }
   void end_burst() noexcept override { bells_.end_burst(); }
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
@@ -92,13 +94,18 @@ class HostTransport final : public Transport {
   }
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
+  void send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
   void receive(HostPeer& peer);
-  bool take_line(HostPeer& peer, LineHead& head);
+  bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
+  template <class Use>
+  bool take_multicast(HostPeer& peer, std::size_t at, const Use& use);
   Message message_of(const HostPeer& peer, const LineHead& head) const noexcept;
   void handle(HostPeer& peer, const LineHead& head);
+  void handle_own(HostPeer& peer, const LineHead& head);
   void handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
   void handle_get_request(HostPeer& peer, ConstByteSpan header);
   void handle_get_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
+  void handle_multicast_begin(HostPeer& peer, const MulticastHeader& header);
   bool drain_waiting();
   bool anything_to_do();
 
@@ -118,6 +125,7 @@ class HostTransport final : public Transport {
   std::vector<HostPeer*> peer_of_;                            // of those, by node; null: not of this host
   std::array<std::uint64_t, max_host_nodes / 64> noticed_{};  // senders whose edges are read
   Bells bells_;
+  std::unique_ptr<MulticastRings> multicasts_;  // from `start` on
   std::vector<HostPeer*> receiving_;
   std::vector<HostPeer*> waiting_;  // whose outboxes are not empty
   std::uint64_t next_get_ = 0;

@@ -4,8 +4,28 @@
 
 namespace stretto::fabric::cluster {
 
+RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count)
+    : lines_(lines), mask_(line_count - 1), overwritten_(line_count / 64) {}
+
 RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed)
-    : lines_(lines), mask_(line_count - 1), limit_(line_count), consumed_(consumed), overwritten_(line_count / 64) {}
+    : RingWriter(lines, line_count) {
+  add_reader(consumed);
+}
+
+void RingWriter::add_reader(const ConsumedCounter* consumed) {
+  readers_.push_back(consumed);
+  limit_ = 0;  // to be looked up anew
+}
+
+void RingWriter::drop_reader(const ConsumedCounter* consumed) noexcept { std::erase(readers_, consumed); }
+
+std::uint64_t RingWriter::least_consumed() const noexcept {
+  std::uint64_t least = written_;
+  for (const ConsumedCounter* const reader : readers_) {
+    least = std::min(least, reader->lines.load(std::memory_order_acquire));
+  }
+  return least;
+}
 
 void RingWriter::write_long(const LineHead& head, ConstByteSpan header, ConstByteSpan payload) noexcept {
   RingLine& first = lines_[written_ & mask_];
@@ -43,8 +63,9 @@ void RingWriter::mark(std::uint64_t first, std::uint64_t end, bool overwritten) 
   }
 }
 
-RingReader::RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed) noexcept
-    : lines_(lines), mask_(line_count - 1), consumed_(consumed) {}
+RingReader::RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
+                       std::uint64_t position) noexcept
+    : lines_(lines), mask_(line_count - 1), position_(position), given_back_(position), consumed_(consumed) {}
 
 // What does not lie in the first line: one line after the other, where the C library begins at both ends (decision 45).
 void RingReader::copy_rest(std::byte* buffer, std::size_t bytes) const noexcept {

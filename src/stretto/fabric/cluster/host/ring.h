@@ -27,12 +27,26 @@ constexpr bool valid_ring_lines(std::uint64_t lines) noexcept {
 constexpr std::uint32_t credit_batch(std::uint32_t ring_lines) noexcept { return ring_lines / 8; }
 static_assert(least_ring_lines - credit_batch(least_ring_lines) > max_message_lines);
 
-/// The sending end of one directed edge. Its lines are in memory that only this node writes.
+/// The sending end of a ring, which one peer reads, or several, each all of it. Its lines are in memory that only this
+/// node writes.
 class RingWriter {
  public:
   RingWriter() = default;
-  /// REQUIRES: valid_ring_lines(line_count); `lines` holds so many, all zero; `consumed` is the reader's counter.
+  /// REQUIRES: valid_ring_lines(line_count); `lines` holds so many, all zero.
+  RingWriter(RingLine* lines, std::uint32_t line_count);
+  /// With the one reader whose counter that is.
   RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed);
+
+  /// From now on one more peer reads what is written, and what it has not read keeps its place. Its counter says no
+  /// more than what it has read of this ring.
+  void add_reader(const ConsumedCounter* consumed);
+  /// That one reads no more, if it did.
+  void drop_reader(const ConsumedCounter* consumed) noexcept;
+  void drop_readers() noexcept { readers_.clear(); }
+  /// Whether all that was written is read, as far as readers have given it back.
+  bool all_read() const noexcept { return least_consumed() >= written_; }
+  /// How many lines were written: where who begins to read now begins.
+  std::uint64_t position() const noexcept { return written_; }
 
   /// Writes one message, whole, or returns false when there is no room for it yet.
   /// REQUIRES: the sizes are within the limits of message.h.
@@ -60,12 +74,13 @@ class RingWriter {
   /// Whether a message of `lines` lines would be written now.
   bool has_room(std::uint32_t lines) noexcept {
     if (written_ + lines <= limit_) return true;
-    // A reader's word: it may be anything, but it can't make us write outside of the ring.
-    limit_ = consumed_->lines.load(std::memory_order_acquire) + mask_ + 1;
+    // Readers' words: they may be anything, but they can't make us write outside of the ring.
+    limit_ = least_consumed() + mask_ + 1;
     return written_ + lines <= limit_;
   }
 
  private:
+  std::uint64_t least_consumed() const noexcept;
   bool was_overwritten(std::uint64_t position) const noexcept {
     const std::uint64_t line = position & mask_;
     return (overwritten_[line / 64] >> (line % 64) & 1U) != 0;
@@ -78,7 +93,7 @@ class RingWriter {
   std::uint64_t mask_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t limit_ = 0;  // lines below this position are free, as far as we have looked
-  const ConsumedCounter* consumed_ = nullptr;
+  std::vector<const ConsumedCounter*> readers_;
   // One bit a line: whether its word holds a message's bytes, which could look like a word when it becomes a first
   // line.
   std::vector<std::uint64_t> overwritten_;
@@ -88,8 +103,10 @@ class RingWriter {
 class RingReader {
  public:
   RingReader() = default;
-  /// REQUIRES: valid_ring_lines(line_count); `lines` is readable memory of so many.
-  RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed) noexcept;
+  /// Begins at `position`, which is 0 where nobody has written yet. REQUIRES: valid_ring_lines(line_count); `lines` is
+  /// readable memory of so many.
+  RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
+             std::uint64_t position = 0) noexcept;
 
   /// Whether `take` would return something else than `empty`.
   bool ready() const noexcept {
@@ -126,9 +143,12 @@ class RingReader {
   /// Gives lines back in batches; returns whether it did, so that a waiting writer may have to be woken.
   bool give_back() noexcept {
     if (position_ - given_back_ < credit_batch(static_cast<std::uint32_t>(mask_ + 1))) return false;
+    give_back_all();
+    return true;
+  }
+  void give_back_all() noexcept {
     given_back_ = position_;
     consumed_->lines.store(position_, std::memory_order_release);
-    return true;
   }
 
  private:

@@ -31,8 +31,10 @@ enum class OwnKind : std::uint8_t {
   put_piece,                      ///< header: PutPieceHeader; payload: the bytes
   get_request,                    ///< header: GetRequestHeader
   get_piece,                      ///< header: GetPieceHeader; payload: the bytes
+  multicast_begin,                ///< header: MulticastHeader; the receiver is to read that ring of the sender's, too
+  multicast_end,                  ///< in such a ring: its readers are to read on no further
 };
-inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::get_piece) + 1;
+inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::multicast_end) + 1;
 
 /// How many lines a message of so many bytes takes.
 constexpr std::size_t lines_of(std::size_t bytes) noexcept {
@@ -107,6 +109,10 @@ struct GetRequestHeader {
 struct GetPieceHeader {
   std::uint64_t id;
   std::uint64_t at;
+};
+struct MulticastHeader {
+  std::uint64_t ring;      ///< of those for several peers
+  std::uint64_t position;  ///< from where on
 };
 
 }  // namespace stretto::fabric::cluster

@@ -64,6 +64,10 @@ TEST(RingLine, OwnKindsHaveTheirOwnSizes) {
   EXPECT_EQ(state_of(OwnKind::get_request, sizeof(GetRequestHeader), 8), LineState::bad);
   EXPECT_EQ(state_of(OwnKind::get_piece, sizeof(GetPieceHeader), 8), LineState::message);
   EXPECT_EQ(state_of(OwnKind::get_piece, 0, 8), LineState::bad);
+  EXPECT_EQ(state_of(OwnKind::multicast_begin, sizeof(MulticastHeader), 0), LineState::message);
+  EXPECT_EQ(state_of(OwnKind::multicast_begin, sizeof(MulticastHeader), 1), LineState::bad);
+  EXPECT_EQ(state_of(OwnKind::multicast_end, 0, 0), LineState::message);
+  EXPECT_EQ(state_of(OwnKind::multicast_end, 8, 0), LineState::bad);
 }
 
 // Every mutation of a good word, and words of no origin, are either refused or within all limits.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <thread>
 
 #include "stretto/base/random.h"
@@ -75,6 +76,68 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
   }
   EXPECT_EQ(written, read + sent.size());
   EXPECT_GT(refused, 100U) << "the ring was never full, so this test tested little";
+}
+
+// Each reads all from where it began, and who has read least keeps the writer from going on. Readers come and go.
+TEST(Ring, SeveralReadersReadAllOfItSeeds) {
+  struct Reader {
+    std::unique_ptr<ConsumedCounter> consumed;
+    RingReader reader;
+    std::size_t next;  // of all that was sent
+  };
+  std::uint64_t refused = 0;
+  std::size_t most_readers = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<RingLine> lines(least_ring_lines);
+    RingWriter writer(lines.data(), least_ring_lines);
+    std::vector<Reader> readers;
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<std::byte> buffer(max_message_bytes);
+    for (int step = 0; step < 20'000; ++step) {
+      if (readers.size() < 4 && random.below(500) == 0) {
+        auto consumed = std::make_unique<ConsumedCounter>();
+        // What it has not heard of yet has its place all the same.
+        consumed->lines =
+            writer.position() - std::min<std::uint64_t>(writer.position(), random.below(2 * least_ring_lines));
+        writer.add_reader(consumed.get());
+        const RingReader reader(lines.data(), least_ring_lines, consumed.get(), writer.position());
+        readers.push_back({std::move(consumed), reader, sent.size()});
+        most_readers = std::max(most_readers, readers.size());
+      } else if (!readers.empty() && random.below(1000) == 0) {
+        writer.drop_reader(readers.back().consumed.get());
+        readers.pop_back();
+      } else if (random.below(static_cast<std::uint64_t>(readers.size()) + 1) == 0) {
+        std::vector<std::byte> payload = random_bytes(random, random_size(random));
+        if (writer.try_write(kind, {}, payload)) {
+          sent.push_back(std::move(payload));
+        } else {
+          ++refused;
+        }
+      } else {
+        Reader& one = readers[random.below(readers.size())];
+        const DecodedLine line = one.reader.take(buffer.data());
+        if (line.state == LineState::empty) {
+          ASSERT_EQ(one.next, sent.size());
+          one.reader.give_back_all();
+          continue;
+        }
+        ASSERT_EQ(line.state, LineState::message) << fault_of(line.head);
+        ASSERT_LT(one.next, sent.size());
+        const std::vector<std::byte>& expected = sent[one.next++];
+        ASSERT_EQ(line.head.bytes(), expected.size());
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), buffer.begin()));
+        one.reader.give_back();
+      }
+      const bool all_have_read = std::all_of(readers.begin(), readers.end(), [&](const Reader& one) {
+        return one.consumed->lines.load() == writer.position();
+      });
+      ASSERT_EQ(writer.all_read(), all_have_read);
+    }
+  }
+  EXPECT_GT(refused, 100U) << "the ring was never full, so this test tested little";
+  EXPECT_EQ(most_readers, 4U);
 }
 
 TEST(Ring, AnEmptyRingHasRoomForTheLargestMessage) {
