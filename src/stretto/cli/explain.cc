@@ -171,6 +171,7 @@ void place(const ExplainArguments& arguments, Request& request) {
   if (arguments.hosts.empty()) {
     request.placement.link = schedule::parse_link(arguments.link.empty() ? "local" : arguments.link, "--link");
     request.placement.ranks_of_machine = request.placement.link == Link::wire ? 1 : nodes;
+    request.placement.multicasts = request.placement.link == Link::host;
     return;
   }
   const schedule::Hosts hosts = parse_hosts(arguments.hosts, nodes);
@@ -181,6 +182,7 @@ void place(const ExplainArguments& arguments, Request& request) {
   }
   if (hosts.are_nested()) request.shape.hosts = hosts;
   request.placement.ranks_of_machine = hosts.most();
+  request.placement.multicasts = request.placement.link != Link::local;  // inside hosts
 }
 
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {

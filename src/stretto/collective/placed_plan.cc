@@ -37,7 +37,8 @@ void place_terms(PlacedStep& placed, std::uint32_t reduce, const Plan& plan, con
 }
 
 bool are_alike(const PlacedStep& a, const PlacedStep& b) {
-  return a.data == b.data && a.tag == b.tag && a.peer != b.peer && !a.is_large() && !a.is_pulled && !b.is_pulled;
+  return a.data == b.data && a.tag == b.tag && a.peer != b.peer && a.shares_memory == b.shares_memory &&
+         !a.is_large() && !a.is_pulled && !b.is_pulled;
 }
 
 /// `next`: the step after a send; null if there is none. REQUIRES: its row is counted.

@@ -106,6 +106,7 @@ class ExecutorTiming {
         between_{costs.between, placement.link == Link::wire, placement.maps && placement.link != Link::wire,
                  shape.hosts.are_known()},
         inside_{costs.inside, placement.inside == Link::wire, placement.maps && placement.inside != Link::wire, false},
+        multicasts_(placement.multicasts),
         pause_(pause_of(shape, placement, costs.between)),
         wires_(shape.hosts),
         readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all) {}
@@ -126,6 +127,7 @@ class ExecutorTiming {
     steps_ = steps;
     has_waited_ = false;
     last_sent_.count = 0;
+    end_row();
   }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
@@ -133,6 +135,7 @@ class ExecutorTiming {
     const Costs& costs = path.costs;
     const bool is_large = bytes > most_inline_bytes;
     const Way way = way_to(step.peer, path, bytes);
+    if (way == Way::sent && !is_large && goes_along(step, path)) return row_.arrival;
     if (way == Way::lent) {
       work(clock, costs.overhead);
       const double arrival = clock.now + costs.latency;
@@ -151,6 +154,7 @@ class ExecutorTiming {
       const bool is_packed = path.shares_memory && !is_large;
       const double byte_time = is_packed ? costs.inline_time : copying_time(step, costs);
       work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
+      if (weight_ > 0) row_ = {step.source(), &path, clock.now + costs.latency};
       return clock.now + costs.latency;
     }
     const double streaming = static_cast<double>(bytes) * costs.byte_time;
@@ -167,6 +171,7 @@ class ExecutorTiming {
     const Costs& costs = path.costs;
     const Way way = way_to(me_, path, bytes);
     const bool is_large = bytes > most_inline_bytes || way != Way::sent;
+    if (weight_ > 0) end_row();
     if (is_large && way != Way::lent) work(clock, costs.announcement);
     // Where no wire sees to it, what is large still comes in turn: who combines has room for little of it at a time.
     const bool comes_in_turn = path.is_wire || (is_large && !path.shares_memory);
@@ -184,10 +189,12 @@ class ExecutorTiming {
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
+    end_row();
     work(clock, static_cast<double>(bytes) * between_.costs.reduction_time);
   }
 
   void copy(Clock& clock, std::size_t step, std::uint64_t bytes) {
+    end_row();
     if (!is_left_out(step)) work(clock, static_cast<double>(bytes) * between_.costs.copy_time);
   }
 
@@ -209,6 +216,16 @@ class ExecutorTiming {
     bool leaves_the_host;
   };
   const Path& path_to(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : between_; }
+  /// Small messages that are alike, one after the other.
+  struct Row {
+    BlockRef source;
+    const Path* path = nullptr;  ///< null: there is none
+    double arrival = 0;
+  };
+  bool goes_along(const Step& send, const Path& path) const {
+    return multicasts_ && weight_ > 0 && row_.path == &path && path.shares_memory && row_.source == send.source();
+  }
+  void end_row() { row_.path = nullptr; }
   /// Who is not followed, but only met, has a clock for this one message.
   Clock& wire_on(const Path& path, Clock& clock) {
     return weight_ > 0 && path.leaves_the_host ? wires_.of(me_) : clock;
@@ -243,6 +260,7 @@ class ExecutorTiming {
   const Shape& shape_;
   Path between_;
   Path inside_;
+  bool multicasts_;
   double pause_;
   HostWires wires_;
   Readers readers_;
@@ -252,6 +270,7 @@ class ExecutorTiming {
   std::uint32_t round_ = 0;
   bool has_waited_ = false;
   BlockRef last_sent_;
+  Row row_;
   double weight_ = 1;
   double busy_ = 0;
   double turns_ = 0;

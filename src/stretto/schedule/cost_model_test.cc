@@ -91,6 +91,39 @@ TEST(CostModel, LittleIsLentWhereEachHasACoreToWaitOn) {
   EXPECT_GT(most_exchanged_inline_bytes({.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2}), most);
 }
 
+TEST(CostModel, WhatIsAlikeGoesToSeveralAtOnce) {
+  const auto path = [](std::string_view name, Rank size, std::uint64_t bytes, bool multicasts) {
+    Placement placement = in_memory;
+    placement.multicasts = multicasts;
+    return price_of(name, size, bytes, placement).path;
+  };
+  const double sent = costs.overhead + 4096 * costs.inline_time;
+  for (const Rank size : {2U, 3U, 7U}) {
+    expect_near(path("linear_broadcast", size, 4096, true), 2 * sent + costs.latency);
+    expect_near(path("linear_broadcast", size, 4096, false), size * sent + costs.latency);
+  }
+  // What differs from one receiver to the next goes one after the other, and so does what is large.
+  for (const auto& [name, bytes] :
+       {std::pair("linear_scatter", 8), {"linear_all_to_all", 8}, {"linear_broadcast", 4097}}) {
+    const auto length = static_cast<std::uint64_t>(bytes);
+    EXPECT_EQ(path(name, 5, length, true), path(name, 5, length, false)) << name;
+  }
+  // Those who get nothing before they are sent something.
+  EXPECT_LT(path("linear_allgather", 5, 8, true), path("linear_allgather", 5, 8, false));
+  Placement wire = on_wire;
+  wire.multicasts = true;
+  EXPECT_EQ(price_of("linear_broadcast", 5, 8, wire).path, price_of("linear_broadcast", 5, 8, on_wire).path);
+}
+
+TEST(CostModel, WhatIsAlikeCostsNoMoreWhereFewRanksAreFollowed) {
+  Placement placement = in_memory;
+  placement.multicasts = true;
+  const Algorithm& linear = find_algorithm("linear_broadcast");
+  const Shape shape = test::shape(linear, 40);
+  expect_near(price(linear, shape, 8, placement, costs, Follow::few).path,
+              price(linear, shape, 8, placement, costs, Follow::all).path);
+}
+
 TEST(CostModel, OnAWireBytesTakeTheLink) {
   const std::uint64_t bytes = 4000;
   // A wire's node packs nothing: what is sent is handed over.

@@ -1,5 +1,6 @@
 #include "stretto/fabric/local/in_process_endpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -156,10 +157,42 @@ InProcessEndpoint::InProcessEndpoint(NodeId self, std::uint32_t size, Context& c
 
 void InProcessEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   check_send(to, header, payload);
-  if (lost(to)) return;
-  const std::size_t bytes = header.size() + payload.size();
-  void* const block = arena::allocate(sizeof(MessageParcel) + bytes);
-  carrier_.carry(::new (block) MessageParcel(*this, *peers_[to], type, header, payload), bytes);
+  if (!lost(to)) carrier_.carry(make_message(to, type, header, payload), header.size() + payload.size());
+}
+
+InProcessEndpoint::MessageParcel* InProcessEndpoint::make_message(NodeId to, MessageType type, ConstByteSpan header,
+                                                                  ConstByteSpan payload) {
+  void* const block = arena::allocate(sizeof(MessageParcel) + header.size() + payload.size());
+  return ::new (block) MessageParcel(*this, *peers_[to], type, header, payload);
+}
+
+// A parcel for each, which leave together.
+class InProcessEndpoint::OneForSeveral final : public Multicast {
+ public:
+  OneForSeveral(InProcessEndpoint& from, std::span<const NodeId> peers)
+      : from_(from), peers_(peers.begin(), peers.end()) {}
+
+  void send(MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
+    bool is_first = true;
+    for (const NodeId peer : peers_) {
+      if (from_.lost(peer)) continue;
+      MessageParcel* const parcel = from_.make_message(peer, type, header, payload);
+      const std::size_t bytes = header.size() + payload.size();
+      std::exchange(is_first, false) ? from_.carrier_.carry(parcel, bytes) : from_.carrier_.carry_along(parcel, bytes);
+    }
+  }
+
+ private:
+  InProcessEndpoint& from_;
+  std::vector<NodeId> peers_;
+};
+
+std::shared_ptr<Multicast> InProcessEndpoint::multicast_to(std::span<const NodeId> peers) {
+  for (const NodeId peer : peers) check_peer(peer);
+  const bool may_be = carrier_.carries_several() && !peers.empty();
+  return may_be && std::find(peers.begin(), peers.end(), self()) == peers.end()
+             ? std::make_shared<OneForSeveral>(*this, peers)
+             : nullptr;
 }
 
 bool InProcessEndpoint::receive_from(NodeId peer, std::size_t /*bytes*/, MessageHandler& receiver) {

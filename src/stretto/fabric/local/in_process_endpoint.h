@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "stretto/fabric/endpoint.h"
@@ -32,6 +33,10 @@ class Carrier {
   virtual ~Carrier() = default;
   /// Takes the parcel; `bytes` is what a network would carry. Called under the sender's baton.
   virtual void carry(Parcel* parcel, std::size_t bytes) = 0;
+  /// The same, of what leaves at once with the parcel that this sender gave last, since it is alike.
+  virtual void carry_along(Parcel* parcel, std::size_t bytes) { carry(parcel, bytes); }
+  /// Whether that is any different.
+  virtual bool carries_several() const { return false; }
   /// A parcel on its way from `from` that has come by now, since its target looks for it; null: there is none. Called
   /// under the target's baton.
   virtual Parcel* look_for(NodeId /*from*/, NodeId /*to*/) { return nullptr; }
@@ -59,6 +64,7 @@ class InProcessEndpoint final : public Endpoint {
   void connect(std::vector<InProcessEndpoint*> peers) { peers_ = std::move(peers); }
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
+  std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> peers) override;
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool maps(NodeId) const override { return maps(); }
@@ -72,6 +78,7 @@ class InProcessEndpoint final : public Endpoint {
   void disconnect(NodeId peer) override;
 
  private:
+  class OneForSeveral;
   struct MessageParcel;
   struct PutParcel;
   struct GetRequest;
@@ -86,6 +93,7 @@ class InProcessEndpoint final : public Endpoint {
     Completion* completion;
   };
 
+  MessageParcel* make_message(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload);
   bool maps() const { return reach_ != Reach::messages; }
   void complete_later(Completion* completion, bool lost);
   void reject(NodeId from, const char* what, Offset offset, std::size_t bytes);

@@ -24,7 +24,15 @@ VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, Virtu
   const VirtualTime injected = begin + to_virtual(static_cast<double>(bytes) * its.seconds_per_byte);
   sender_free_[from] = injected;
   if (wire != nullptr) *wire = std::max(injected, begin + its.gap);
-  VirtualTime arrival = injected + its.latency;
+  return arrive(its, injected);
+}
+
+VirtualTime NetworkModel::reach_along(NodeId from, NodeId to, VirtualTime now) {
+  return from == to ? now : arrive(link(from, to), std::max(now, sender_free_[from]));
+}
+
+VirtualTime NetworkModel::arrive(const Link& by, VirtualTime injected) {
+  VirtualTime arrival = injected + by.latency;
   if (options_.jitter > 0) arrival += to_virtual(options_.jitter * random_.unit());
   if (happens(options_.reorder)) arrival += to_virtual(4 * options_.latency * random_.unit());
   if (happens(options_.delay_probability)) arrival += to_virtual(options_.delay);

@@ -53,6 +53,16 @@ TEST(NetworkModel, AnIdleSenderDoesNotSaveUpItsGap) {
   EXPECT_EQ(network.reach(0, 1, 0, 5000 * nanosecond), (5000 + 1200) * nanosecond);
 }
 
+TEST(NetworkModel, WhatLeavesAtOnceTakesItsSenderNoMore) {
+  NetworkModel network(machine());
+  const VirtualTime first = network.reach(0, 1, 64, 0);
+  EXPECT_EQ(network.reach_along(0, 2, 0), first);
+  EXPECT_EQ(network.reach_along(0, 3, 0), first);
+  EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 500 + 1000) * nanosecond) << "the next one waits for the gap of one";
+  EXPECT_EQ(network.reach_along(2, 3, 5000 * nanosecond), (5000 + 1000) * nanosecond)
+      << "nothing is on its way before it";
+}
+
 TEST(NetworkModel, NodesOfAHostHaveALinkOfTheirOwnAndShareTheWire) {
   SimOptions options = machine();
   options.hosts = 2;

@@ -133,6 +133,15 @@ void SimFabric::kill(NodeId node) {
 }
 
 void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
+  launch(parcel, bytes, [&](NodeId from, NodeId to) { return network_.reach(from, to, bytes, timeline_.now()); });
+}
+
+void SimFabric::carry_along(Parcel* parcel, std::size_t bytes) {
+  launch(parcel, bytes, [&](NodeId from, NodeId to) { return network_.reach_along(from, to, timeline_.now()); });
+}
+
+template <class WhenItReaches>
+void SimFabric::launch(Parcel* parcel, std::size_t bytes, const WhenItReaches& when_it_reaches) {
   OwnedParcel owned(parcel);
   const NodeId from = parcel->from.self();
   const NodeId to = parcel->to.self();
@@ -144,7 +153,7 @@ void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
     timeline_.trace(bytes);
   }
   if (!alive_[from] || !alive_[to]) return;
-  timeline_.at(network_.reach(from, to, bytes, timeline_.now()), std::make_unique<Reaching>(*this, std::move(owned)),
+  timeline_.at(when_it_reaches(from, to), std::make_unique<Reaching>(*this, std::move(owned)),
                label(Kind::reach, from, to));
 }
 

@@ -47,6 +47,10 @@ class SimFabric final : public Fabric, private Carrier {
   class Obituary;
 
   void carry(Parcel* parcel, std::size_t bytes) override;
+  void carry_along(Parcel* parcel, std::size_t bytes) override;
+  bool carries_several() const override { return options_.segments_in_place; }
+  template <class WhenItReaches>
+  void launch(Parcel* parcel, std::size_t bytes, const WhenItReaches& when_it_reaches);
   Parcel* look_for(NodeId from, NodeId to) override;
   bool looks() const override { return options_.early > 0; }
 

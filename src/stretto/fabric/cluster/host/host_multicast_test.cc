@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/base/random.h"
+#include "stretto/base/test_support.h"
 #include "stretto/fabric/cluster/test_node.h"
 
 namespace stretto::fabric {
@@ -166,8 +167,8 @@ TEST(HostMulticast, LastWordsArrive) {
 // More lists of peers than rings, made, used and destroyed in any order, served now and then: what is sent arrives,
 // once, where it belongs, also where a ring had other readers before.
 TEST(HostMulticast, RingsChangeHandsSeeds) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE(seed);
+  for (const std::uint64_t seed : test::seeds(20)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
     constexpr NodeId size = 5;
     TestJob job(size);

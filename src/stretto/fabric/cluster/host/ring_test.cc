@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "stretto/base/random.h"
+#include "stretto/base/test_support.h"
 #include "stretto/fabric/cluster/host/ring_fuzz.h"
 
 namespace stretto::fabric::cluster {
@@ -87,8 +88,8 @@ TEST(Ring, SeveralReadersReadAllOfItSeeds) {
   };
   std::uint64_t refused = 0;
   std::size_t most_readers = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE(seed);
+  for (const std::uint64_t seed : test::seeds(20)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
     std::vector<RingLine> lines(least_ring_lines);
     RingWriter writer(lines.data(), least_ring_lines);
