@@ -75,7 +75,8 @@ class Buffers {
  public:
   /// REQUIRES: its buffer is set.
   ByteSpan bytes_of(const Place& place) const noexcept {
-    return {reinterpret_cast<std::byte*>(begins_[static_cast<std::size_t>(place.buffer)] + place.offset), place.bytes};
+    const std::uintptr_t address = begins_[static_cast<std::size_t>(place.buffer)] + place.offset;
+    return {reinterpret_cast<std::byte*>(address), place.bytes};  // NOLINT(performance-no-int-to-ptr): see begins_
   }
 
   /// Returns whether there was anything to do: not where it lies there already.

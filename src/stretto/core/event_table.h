@@ -21,7 +21,7 @@ enum class EventState : std::uint8_t { untriggered, triggered, poisoned };
 /// is used up: every event it ever named has triggered. A poisoned generation is its slot's last, so that a node which
 /// sees a later generation knows that the earlier ones were clean. Storage follows untriggered and poisoned events:
 /// slots are recycled newest first. Any thread may call everything.
-class EventTable {
+class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free slots have lines of their own
  public:
   explicit EventTable(NodeId self);
   ~EventTable();

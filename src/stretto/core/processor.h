@@ -27,7 +27,7 @@ struct Runnable {
 ///
 /// Any thread posts. A worker that *holds* the processor takes from it; an engine brings processors with work and
 /// workers together. Higher priorities first, oldest first among equals.
-class Processor {
+class Processor {  // NOLINT(clang-analyzer-optin.performance.Padding): what others write has a line of its own
  public:
   /// Ordinary processors run the program's tasks. A service processor runs short work that must go on while every
   /// ordinary one is in a long task, such as a user's reduction operator.

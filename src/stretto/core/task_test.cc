@@ -19,7 +19,6 @@ namespace stretto {
 namespace {
 
 using test::code_of;
-using test::code_of_cause;
 using test::run_on;
 using test::scaled;
 

@@ -386,7 +386,8 @@ std::vector<std::span<cluster::RingLine>> rings_of_this_process(const cluster::C
     char dash = 0;
     fields >> std::hex >> first >> dash >> end;
     if (end - first < layout.bytes()) continue;  // a peer's shared page
-    auto* const lines = reinterpret_cast<cluster::RingLine*>(first + layout.rings_at());
+    const std::uintptr_t address = first + layout.rings_at();
+    auto* const lines = reinterpret_cast<cluster::RingLine*>(address);  // NOLINT(performance-no-int-to-ptr)
     rings.emplace_back(lines, (std::size_t{layout.nodes} + cluster::multicast_rings) * layout.ring_lines);
   }
   return rings;

@@ -74,14 +74,14 @@ void MulticastRings::call_back_who_rests() {
 
 // Where there is no memory for it, messages go to one after the other.
 bool MulticastRings::make(Ring& ring) noexcept {
+  const ControlLayout& layout = control_.layout();
   try {
-    const auto number = static_cast<std::uint32_t>(&ring - rings_.data());
-    ring.writer =
-        RingWriter(control_.make_ring(control_.layout().multicast_ring(number)), control_.layout().ring_lines);
+    ring.writer = RingWriter(control_.make_ring(layout.multicast_ring(number_of(ring))), layout.ring_lines);
     ring.is_made = true;
   } catch (const Error&) {
+    return false;
   }
-  return ring.is_made;
+  return true;
 }
 
 void MulticastRings::forget(const HostPeer& peer) noexcept {
@@ -94,12 +94,11 @@ void MulticastRings::forget(const HostPeer& peer) noexcept {
 
 // In the peer's memory: how much it has read of that ring.
 const ConsumedCounter& MulticastRings::counter_of(const HostPeer& peer, const Ring& ring) const noexcept {
-  const auto number = static_cast<std::uint32_t>(&ring - rings_.data());
-  return peer.memory->consumed(peer.memory->layout().counter_of_multicast(place_, number));
+  return peer.memory->consumed(peer.memory->layout().counter_of_multicast(place_, number_of(ring)));
 }
 
 void MulticastRings::tell_begin(HostPeer& peer, const Ring& ring) {
-  const MulticastHeader header{static_cast<std::uint64_t>(&ring - rings_.data()), ring.writer.position()};
+  const MulticastHeader header{number_of(ring), ring.writer.position()};
   send_to_one_(peer, static_cast<std::uint8_t>(OwnKind::multicast_begin), bytes_of(header), {});
 }
 

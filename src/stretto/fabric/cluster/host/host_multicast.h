@@ -54,6 +54,7 @@ class MulticastRings {
   static bool write(Ring& ring, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
   void call_back_who_rests();
   bool make(Ring& ring) noexcept;
+  std::uint32_t number_of(const Ring& ring) const noexcept { return static_cast<std::uint32_t>(&ring - rings_.data()); }
   const ConsumedCounter& counter_of(const HostPeer& peer, const Ring& ring) const noexcept;
   void tell_begin(HostPeer& peer, const Ring& ring);
 
