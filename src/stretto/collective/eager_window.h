@@ -34,11 +34,10 @@ class EagerWindow {
   /// The same for each of several peers, or for none of them.
   template <class Peers>
   bool take_all(const Peers& peers, std::size_t payload) {
-    for (auto each = peers.begin(); each != peers.end(); ++each) {
-      if (take(*each, payload)) continue;
-      for (auto taken = peers.begin(); taken != each; ++taken) account_of(*taken).taken -= cost_of(payload);
-      return false;
+    for (const NodeId peer : peers) {
+      if (account_of(peer).taken + cost_of(payload) > bytes) return false;
     }
+    for (const NodeId peer : peers) account_of(peer).taken += cost_of(payload);
     return true;
   }
   /// Counts one that the peer has asked for.

@@ -88,9 +88,8 @@ class Endpoint {
   /// null where there is no such way. For who does so often: each holds what is limited, until it is destroyed.
   virtual std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> /*peers*/) { return nullptr; }
   /// One message to all of those; see `send`.
-  void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  virtual void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
     check_sizes(header, payload);
-    count_request();
     peers.send(type, header, payload);
   }
 

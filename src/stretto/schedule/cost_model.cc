@@ -136,6 +136,7 @@ class ExecutorTiming {
     const bool is_large = bytes > most_inline_bytes;
     const Way way = way_to(step.peer, path, bytes);
     if (way == Way::sent && !is_large && goes_along(step, path)) return row_.arrival;
+    if (weight_ > 0) end_row();
     if (way == Way::lent) {
       work(clock, costs.overhead);
       const double arrival = clock.now + costs.latency;
@@ -223,7 +224,8 @@ class ExecutorTiming {
     double arrival = 0;
   };
   bool goes_along(const Step& send, const Path& path) const {
-    return multicasts_ && weight_ > 0 && row_.path == &path && path.shares_memory && row_.source == send.source();
+    return multicasts_ && weight_ > 0 && row_.path == &path && path.shares_memory && !path.leaves_the_host &&
+           row_.source == send.source();
   }
   void end_row() { row_.path = nullptr; }
   /// Who is not followed, but only met, has a clock for this one message.

@@ -49,7 +49,7 @@ enum class Follow : std::uint8_t {
 /// The time of one collective as the executor runs it, from the text of the algorithm alone. A pure function.
 ///
 /// LogGP (see network.h) with the executor's rules. A message of at most most_inline_bytes costs o at either end; one
-/// that is like the one before it, to another rank, costs its sender nothing more where both go at once.
+/// that is like the one before it in the round costs its sender nothing more where both go at once.
 /// Larger ones also cost an announcement at either end, and go when their receiver has said that it is ready. In shared
 /// memory cores carry the bytes: of what is large the sender copies it, for more if it is what another rank has just
 /// written, or the receiver (receivers_read); both copy what is inline; and what a receiver only combines in the first

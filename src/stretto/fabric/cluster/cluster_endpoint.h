@@ -38,6 +38,10 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> peers) override;
+  void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
+    Endpoint::send_to_all(peers, type, header, payload);
+    count_request();
+  }
   void begin_burst() noexcept override {
     for (const auto& transport : transports_) transport->begin_burst();
   }

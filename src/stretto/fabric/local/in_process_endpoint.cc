@@ -189,10 +189,10 @@ class InProcessEndpoint::OneForSeveral final : public Multicast {
 
 std::shared_ptr<Multicast> InProcessEndpoint::multicast_to(std::span<const NodeId> peers) {
   for (const NodeId peer : peers) check_peer(peer);
-  const bool may_be = carrier_.carries_several() && !peers.empty();
-  return may_be && std::find(peers.begin(), peers.end(), self()) == peers.end()
-             ? std::make_shared<OneForSeveral>(*this, peers)
-             : nullptr;
+  const bool can_be = std::all_of(peers.begin(), peers.end(), [this](NodeId peer) {
+    return peer != self() && carrier_.carries_along(self(), peer);
+  });
+  return can_be && !peers.empty() ? std::make_shared<OneForSeveral>(*this, peers) : nullptr;
 }
 
 bool InProcessEndpoint::receive_from(NodeId peer, std::size_t /*bytes*/, MessageHandler& receiver) {

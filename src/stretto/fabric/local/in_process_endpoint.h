@@ -35,8 +35,8 @@ class Carrier {
   virtual void carry(Parcel* parcel, std::size_t bytes) = 0;
   /// The same, of what leaves at once with the parcel that this sender gave last, since it is alike.
   virtual void carry_along(Parcel* parcel, std::size_t bytes) { carry(parcel, bytes); }
-  /// Whether that is any different.
-  virtual bool carries_several() const { return false; }
+  /// Whether that is any different, between those two.
+  virtual bool carries_along(NodeId /*from*/, NodeId /*to*/) const { return false; }
   /// A parcel on its way from `from` that has come by now, since its target looks for it; null: there is none. Called
   /// under the target's baton.
   virtual Parcel* look_for(NodeId /*from*/, NodeId /*to*/) { return nullptr; }

@@ -27,8 +27,9 @@ VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, Virtu
   return arrive(its, injected);
 }
 
-VirtualTime NetworkModel::reach_along(NodeId from, NodeId to, VirtualTime now) {
-  return from == to ? now : arrive(link(from, to), std::max(now, sender_free_[from]));
+VirtualTime NetworkModel::reach_along(NodeId from, NodeId to, std::size_t bytes, VirtualTime now) {
+  if (sender_free_[from] <= now) return reach(from, to, bytes, now);
+  return arrive(link(from, to), sender_free_[from]);
 }
 
 VirtualTime NetworkModel::arrive(const Link& by, VirtualTime injected) {

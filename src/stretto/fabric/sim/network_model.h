@@ -22,8 +22,9 @@ class NetworkModel {
 
   /// When the message reaches its target's receiver.
   VirtualTime reach(NodeId from, NodeId to, std::size_t bytes, VirtualTime now);
-  /// The same of a message that leaves at once with the one that `from` has sent last, or now if that has left.
-  VirtualTime reach_along(NodeId from, NodeId to, VirtualTime now);
+  /// The same of a message that leaves at once with the one that `from` has sent last, by the same link; by itself, if
+  /// that has left.
+  VirtualTime reach_along(NodeId from, NodeId to, std::size_t bytes, VirtualTime now);
   /// When the receiver, reached now, has handled it.
   VirtualTime handle(NodeId from, NodeId to, VirtualTime now);
 

@@ -56,11 +56,16 @@ TEST(NetworkModel, AnIdleSenderDoesNotSaveUpItsGap) {
 TEST(NetworkModel, WhatLeavesAtOnceTakesItsSenderNoMore) {
   NetworkModel network(machine());
   const VirtualTime first = network.reach(0, 1, 64, 0);
-  EXPECT_EQ(network.reach_along(0, 2, 0), first);
-  EXPECT_EQ(network.reach_along(0, 3, 0), first);
+  EXPECT_EQ(network.reach_along(0, 2, 64, 0), first);
+  EXPECT_EQ(network.reach_along(0, 3, 64, 0), first);
   EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 500 + 1000) * nanosecond) << "the next one waits for the gap of one";
-  EXPECT_EQ(network.reach_along(2, 3, 5000 * nanosecond), (5000 + 1000) * nanosecond)
+  EXPECT_EQ(network.reach_along(2, 3, 64, 5000 * nanosecond), (5000 + 200 + 64 + 1000) * nanosecond)
       << "nothing is on its way before it";
+}
+
+TEST(NetworkModel, WhatDoesNotLeaveWithAnotherTakesItsOwnTime) {
+  NetworkModel network(machine());
+  EXPECT_EQ(network.reach_along(0, 1, 8, 0), NetworkModel(machine()).reach(0, 1, 8, 0));
 }
 
 TEST(NetworkModel, NodesOfAHostHaveALinkOfTheirOwnAndShareTheWire) {

@@ -137,7 +137,7 @@ void SimFabric::carry(Parcel* parcel, std::size_t bytes) {
 }
 
 void SimFabric::carry_along(Parcel* parcel, std::size_t bytes) {
-  launch(parcel, bytes, [&](NodeId from, NodeId to) { return network_.reach_along(from, to, timeline_.now()); });
+  launch(parcel, bytes, [&](NodeId from, NodeId to) { return network_.reach_along(from, to, bytes, timeline_.now()); });
 }
 
 template <class WhenItReaches>

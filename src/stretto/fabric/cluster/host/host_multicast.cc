@@ -1,8 +1,7 @@
 #include "stretto/fabric/cluster/host/host_multicast.h"
 
 #include <algorithm>
-
-#include "stretto/base/error.h"
+#include <exception>
 
 namespace stretto::fabric::cluster {
 
@@ -16,34 +15,54 @@ std::shared_ptr<Multicast> MulticastRings::to(std::vector<HostPeer*> peers) {
   }
   auto made = std::make_shared<HostMulticast>(*this, std::move(peers));
   known_.push_back(made);
+  recent_[made_++ % recent_.size()] = made;
   return made;
 }
 
-// A ring that the user's peers read from now on. Null: there is none now.
-MulticastRings::Ring* MulticastRings::take(HostMulticast& user) {
+// Gives it a ring that its peers read from now on, if there is one.
+void MulticastRings::take(HostMulticast& user) noexcept {
   const auto free = std::find_if(rings_.begin(), rings_.end(), is_free);
   if (free == rings_.end()) {
     if (++refusals_ % refusals_between_looks == 0) call_back_who_rests();
-    return nullptr;
+    return;
   }
-  Ring& ring = *free;
-  if (!ring.is_made && !make(ring)) return nullptr;
-  ring.user = &user;
-  ring.has_sent = true;
-  ring.readers = user.peers_;
-  ring.writer.drop_readers();
-  for (HostPeer* const peer : ring.readers) {
+  try {
+    if (!free->is_made) make(*free);
+    begin(*free, user);
+  } catch (const std::exception&) {
+    free->is_retired = true;  // there is no memory for it
+  }
+}
+
+// What takes memory comes first.
+void MulticastRings::begin(Ring& ring, HostMulticast& user) {
+  std::vector<HostPeer*> readers;
+  std::vector<const ConsumedCounter*> counters;
+  for (HostPeer* const peer : user.peers_) {
     if (peer->standing != Standing::present) continue;
-    ring.writer.add_reader(&counter_of(*peer, ring));
-    tell_begin(*peer, ring);
+    readers.push_back(peer);
+    counters.push_back(&counter_of(*peer, ring));
   }
-  return &ring;
+  ring.user = &user;
+  user.ring_ = &ring;
+  ring.has_sent = true;
+  ring.readers = std::move(readers);
+  ring.writer.set_readers(std::move(counters));
+  for (HostPeer* const peer : ring.readers) tell_begin(*peer, ring);
 }
 
 // Its readers have read to the end, and know that it is one: who has not would read on in what is others'.
 bool MulticastRings::is_free(Ring& ring) {
   if (ring.is_to_end) try_to_end(ring);
-  return ring.user == nullptr && !ring.is_to_end && ring.writer.all_read();
+  return ring.user == nullptr && !ring.is_to_end && !ring.is_retired && ring.writer.all_read();
+}
+
+// Nothing is written there any more.
+void MulticastRings::retire(Ring& ring) noexcept {
+  if (ring.user != nullptr) ring.user->ring_ = nullptr;
+  ring.user = nullptr;
+  ring.is_to_end = false;
+  ring.is_retired = true;
 }
 
 void MulticastRings::give_back(Ring& ring) {
@@ -72,23 +91,18 @@ void MulticastRings::call_back_who_rests() {
   }
 }
 
-// Where there is no memory for it, messages go to one after the other.
-bool MulticastRings::make(Ring& ring) noexcept {
+void MulticastRings::make(Ring& ring) {
   const ControlLayout& layout = control_.layout();
-  try {
-    ring.writer = RingWriter(control_.make_ring(layout.multicast_ring(number_of(ring))), layout.ring_lines);
-    ring.is_made = true;
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
+  ring.writer = RingWriter(control_.make_ring(layout.multicast_ring(number_of(ring))), layout.ring_lines);
+  ring.is_made = true;
 }
 
-void MulticastRings::forget(const HostPeer& peer) noexcept {
-  if (peer.memory == nullptr) return;
+void MulticastRings::forget(const HostPeer& peer, bool may_read) noexcept {
   for (Ring& ring : rings_) {
-    ring.writer.drop_reader(&counter_of(peer, ring));
-    std::erase(ring.readers, &peer);
+    if (std::erase(ring.readers, &peer) == 0) continue;
+    const ConsumedCounter& counter = counter_of(peer, ring);
+    if (may_read && counter.lines.load(std::memory_order_acquire) < ring.writer.position()) retire(ring);
+    ring.writer.drop_reader(&counter);
   }
 }
 
@@ -104,7 +118,7 @@ void MulticastRings::tell_begin(HostPeer& peer, const Ring& ring) {
 
 void HostMulticast::send_otherwise(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
   if (ring_ == nullptr && std::exchange(has_sent_, true)) {
-    ring_ = rings_.take(*this);
+    rings_.take(*this);
     if (ring_ != nullptr && MulticastRings::write(*ring_, kind, header, payload)) return;
   }
   for (HostPeer* const peer : peers_) rings_.send_to_one_(*peer, kind, header, payload);

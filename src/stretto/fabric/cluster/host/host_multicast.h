@@ -27,10 +27,11 @@ class MulticastRings {
   struct Ring {
     RingWriter writer;
     HostMulticast* user = nullptr;
-    std::vector<HostPeer*> readers;  ///< as its user found them
+    std::vector<HostPeer*> readers;
     bool is_made = false;
     bool is_to_end = false;  ///< its readers have not been told yet that its user is done with it
     bool has_sent = false;   ///< since it was last looked whether it rests
+    bool is_retired = false;
   };
   /// Sends to one peer, if that is there, by the ring that it alone reads. Throws nothing.
   using SendToOne = std::function<void(HostPeer&, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload)>;
@@ -41,19 +42,22 @@ class MulticastRings {
 
   /// What sends to `peers`, the same one for all who ask for these.
   std::shared_ptr<Multicast> to(std::vector<HostPeer*> peers);
-  /// What a peer that is lost or has left has not read keeps nobody waiting.
-  void forget(const HostPeer& peer) noexcept;
+  /// What a peer that is lost or has left has not read keeps nobody waiting. `may_read`: it is not known to be gone.
+  /// What it reads then is never written over.
+  void forget(const HostPeer& peer, bool may_read) noexcept;
 
  private:
   friend class HostMulticast;
 
-  Ring* take(HostMulticast& user);
+  void take(HostMulticast& user) noexcept;
+  void begin(Ring& ring, HostMulticast& user);
   void give_back(Ring& ring);
   static bool is_free(Ring& ring);
+  static void retire(Ring& ring) noexcept;
   static void try_to_end(Ring& ring);
   static bool write(Ring& ring, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
   void call_back_who_rests();
-  bool make(Ring& ring) noexcept;
+  void make(Ring& ring);
   std::uint32_t number_of(const Ring& ring) const noexcept { return static_cast<std::uint32_t>(&ring - rings_.data()); }
   const ConsumedCounter& counter_of(const HostPeer& peer, const Ring& ring) const noexcept;
   void tell_begin(HostPeer& peer, const Ring& ring);
@@ -64,6 +68,8 @@ class MulticastRings {
   std::array<Ring, multicast_rings> rings_;
   std::uint32_t refusals_ = 0;
   std::vector<std::weak_ptr<HostMulticast>> known_;
+  std::array<std::shared_ptr<HostMulticast>, multicast_rings> recent_;  // that were made; who asks again finds them
+  std::uint32_t made_ = 0;
 };
 
 /// What goes to several peers of this host: by a ring that all of them read, while it has one with room, otherwise to

@@ -148,6 +148,56 @@ TEST(HostMulticast, WhoIsLostOrLeavesIsLeftOut) {
   }
 }
 
+// Declared lost by the sender, it reads on until it hears of that: what has not been written over.
+TEST(HostMulticast, WhoIsLostButLivesReadsNothingThatCameLater) {
+  TestJob job(3);
+  std::shared_ptr<Multicast> to = multicast(job[0], {1, 2});
+  for (std::uint64_t value = 0; value < 100; ++value) send(job[0], *to, value);
+  job[0].with([](Endpoint& endpoint) { endpoint.lose(1, Error(ErrorCode::peer_lost, "said the test")); });
+  constexpr std::uint64_t count = 5000;
+  for (std::uint64_t value = 100; value < count; ++value) {
+    send(job[0], *to, value);
+    if (value % 100 == 0) job[2].serve();
+  }
+  job.settle();
+  EXPECT_EQ(values_at(job[1]), up_to(100));
+  EXPECT_TRUE(job[1].lost.contains(0));
+  EXPECT_EQ(sorted_values_at(job[2]), up_to(count));
+  destroy(job[0], to);
+}
+
+// More lists than rings, of which one sends while the others rest: it gets the ring of one of these, which then goes on
+// without, or gets one again.
+TEST(HostMulticast, RingsOfWhoRestsAreCalledBack) {
+  TestJob job(4);
+  std::vector<std::shared_ptr<Multicast>> all;
+  for (const std::vector<NodeId>& peers :
+       std::vector<std::vector<NodeId>>{{1}, {2}, {3}, {1, 2}, {1, 3}, {2, 3}, {1, 2, 3}}) {
+    all.push_back(multicast(job[0], peers));
+  }
+  std::uint64_t sent = 0;
+  const auto send_often = [&](Multicast& to, std::uint64_t times) {
+    for (; times > 0; --times) {
+      send(job[0], to, sent++);
+      job.serve();
+    }
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const std::shared_ptr<Multicast>& each : all) send_often(*each, 10);
+    send_often(*all.back(), 300);
+    for (const std::shared_ptr<Multicast>& each : all) send_often(*each, 200);
+  }
+  job.settle();
+  const std::uint64_t of_each = sent - 3 * 300;  // but for the last list's
+  for (NodeId node = 1; node < 4; ++node) {
+    std::vector<std::uint64_t> values = sorted_values_at(job[node]);
+    EXPECT_EQ(values.size(), of_each / 7 * 4 + 3 * 300);
+    EXPECT_EQ(std::unique(values.begin(), values.end()), values.end());
+    EXPECT_TRUE(job[node].lost.empty());
+  }
+  for (std::shared_ptr<Multicast>& each : all) destroy(job[0], each);
+}
+
 // What a node sent to several before its end is not lost.
 TEST(HostMulticast, LastWordsArrive) {
   TestJob job(3);

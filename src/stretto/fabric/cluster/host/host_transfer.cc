@@ -45,7 +45,8 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
 }
 
 // What is for several: it reaches all but those for whom there is no memory, who are lost.
-void HostTransport::send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+void HostTransport::send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header,
+                                ConstByteSpan payload) noexcept {
   try {
     if (!can_send(peer)) return;
     peer.outbox->send(kind, header, payload);

@@ -86,7 +86,8 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   control_ = std::make_unique<Control>(ControlLayout{static_cast<std::uint32_t>(peers_.size()), options_.ring_lines});
   shared_ = &control_->shared();
   multicasts_ = std::make_unique<MulticastRings>(
-      *control_, place_, [this](HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+      *control_, place_,
+      [this](HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
         send_to_one(peer, kind, header, payload);
       });
   sender_words_ = (peers_.size() + 63) / 64;
@@ -186,6 +187,7 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
     end(peer, Error(error.code(), "node " + std::to_string(peer.node) + ": " + error.message()));
     return;
   }
+  peer.multicasts.reserve(multicast_rings);  // so that to begin one takes no memory
   peer.outbox.emplace(*peer.memory, bells_, sink_, options_.direct);
   peer.reader = RingReader(peer.memory->ring(layout.ring_to(place_)), peer.card.ring_lines,
                            &control_->consumed(control_->layout().counter_of(peer.place)));
@@ -229,10 +231,11 @@ void HostTransport::disconnect(NodeId node) {
 }
 
 void HostTransport::let_go(HostPeer& peer, Standing standing) {
+  const bool may_read = standing == Standing::lost && !peer.ended;
+  multicasts_->forget(peer, may_read);
   peer.standing = standing;
   peer.ended = true;
   unwatch(peer);
-  multicasts_->forget(peer);
   if (peer.outbox) peer.outbox->drop();
   peer.waiting = false;
   std::erase(waiting_, &peer);

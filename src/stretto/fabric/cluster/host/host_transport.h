@@ -94,7 +94,7 @@ class HostTransport final : public Transport {
   }
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
-  void send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
+  void send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
   void receive(HostPeer& peer);
   bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
   template <class Use>

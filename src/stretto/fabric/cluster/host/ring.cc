@@ -1,6 +1,7 @@
 #include "stretto/fabric/cluster/host/ring.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stretto::fabric::cluster {
 
@@ -9,11 +10,11 @@ RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count)
 
 RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed)
     : RingWriter(lines, line_count) {
-  add_reader(consumed);
+  set_readers({consumed});
 }
 
-void RingWriter::add_reader(const ConsumedCounter* consumed) {
-  readers_.push_back(consumed);
+void RingWriter::set_readers(std::vector<const ConsumedCounter*> readers) noexcept {
+  readers_ = std::move(readers);
   limit_ = 0;  // to be looked up anew
 }
 

@@ -37,12 +37,11 @@ class RingWriter {
   /// With the one reader whose counter that is.
   RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed);
 
-  /// From now on one more peer reads what is written, and what it has not read keeps its place. Its counter says no
-  /// more than what it has read of this ring.
-  void add_reader(const ConsumedCounter* consumed);
+  /// From now on these read what is written, and no others, and what they have not read keeps its place. Their counters
+  /// say no more than what they have read of this ring.
+  void set_readers(std::vector<const ConsumedCounter*> readers) noexcept;
   /// That one reads no more, if it did.
   void drop_reader(const ConsumedCounter* consumed) noexcept;
-  void drop_readers() noexcept { readers_.clear(); }
   /// Whether all that was written is read, as far as readers have given it back.
   bool all_read() const noexcept { return least_consumed() >= written_; }
   /// How many lines were written: where who begins to read now begins.

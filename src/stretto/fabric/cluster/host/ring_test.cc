@@ -102,9 +102,11 @@ TEST(Ring, SeveralReadersReadAllOfItSeeds) {
         // What it has not heard of yet has its place all the same.
         consumed->lines =
             writer.position() - std::min<std::uint64_t>(writer.position(), random.below(2 * least_ring_lines));
-        writer.add_reader(consumed.get());
         const RingReader reader(lines.data(), least_ring_lines, consumed.get(), writer.position());
         readers.push_back({std::move(consumed), reader, sent.size()});
+        std::vector<const ConsumedCounter*> counters;
+        for (const Reader& each : readers) counters.push_back(each.consumed.get());
+        writer.set_readers(std::move(counters));
         most_readers = std::max(most_readers, readers.size());
       } else if (!readers.empty() && random.below(1000) == 0) {
         writer.drop_reader(readers.back().consumed.get());
