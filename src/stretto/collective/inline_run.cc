@@ -5,6 +5,7 @@
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
+#include "stretto/fabric/burst.h"
 
 namespace stretto {
 

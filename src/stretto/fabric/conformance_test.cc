@@ -136,30 +136,6 @@ TEST_P(FabricConformance, MessagesOfEverySizeArriveWhole) {
   }
 }
 
-// Where a fabric has a way to reach several at once.
-TEST_P(FabricConformance, WhatGoesToSeveralReachesEach) {
-  start(4);
-  const std::vector<NodeId> peers{2, 0, 3};
-  std::shared_ptr<Multicast> to;
-  at(1, [&](Endpoint& e, Recorder&) { to = e.multicast_to(peers); });
-  if (to == nullptr) return;
-  constexpr std::size_t count = 200;
-  Random random(9);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const Bytes payload = random_bytes(random, random.below(300));
-    at(1, [&](Endpoint& e, Recorder&) { e.send_to_all(*to, MessageType::test, bytes_of(i), payload); });
-  }
-  for (const NodeId peer : peers) {
-    ASSERT_TRUE(drive_until([&] { return received(peer) == count; }));
-    std::set<Bytes> headers;
-    for (const auto& message : recorders_[peer]->messages) headers.insert(message.header);
-    EXPECT_EQ(headers.size(), count);
-  }
-  settle();
-  EXPECT_EQ(received(1), 0U);
-  at(1, [&](Endpoint&, Recorder&) { to.reset(); });
-}
-
 TEST_P(FabricConformance, EveryMessageOfAllToAllArrivesOnce) {
   constexpr std::uint32_t nodes = 5;
   constexpr std::uint32_t each = 200;

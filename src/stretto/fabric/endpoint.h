@@ -94,7 +94,7 @@ class Endpoint {
   }
 
   /// From now on peers that sleep may be woken later, by `end_burst`, for what is sent meanwhile: several messages then
-  /// take less time. See Burst.
+  /// take less time. See Burst (burst.h).
   virtual void begin_burst() noexcept {}
   virtual void end_burst() noexcept {}
 
@@ -194,19 +194,6 @@ class Endpoint {
   std::vector<bool> lost_;
   std::vector<bool> left_;
   std::atomic<std::uint64_t> requests_{0};
-};
-
-/// Several messages that are sent one after the other. Under the baton; bursts are not nested, and their sender waits
-/// for nobody meanwhile.
-class Burst {
- public:
-  explicit Burst(Endpoint& endpoint) noexcept : endpoint_(endpoint) { endpoint_.begin_burst(); }
-  Burst(const Burst&) = delete;
-  Burst& operator=(const Burst&) = delete;
-  ~Burst() { endpoint_.end_burst(); }
-
- private:
-  Endpoint& endpoint_;
 };
 
 }  // namespace stretto::fabric

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "stretto/base/random.h"
+#include "stretto/fabric/burst.h"
 #include "stretto/fabric/cluster/test_node.h"
 
 namespace stretto::fabric {
