@@ -171,7 +171,6 @@ void place(const ExplainArguments& arguments, Request& request) {
   if (arguments.hosts.empty()) {
     request.placement.link = schedule::parse_link(arguments.link.empty() ? "local" : arguments.link, "--link");
     request.placement.ranks_of_machine = request.placement.link == Link::wire ? 1 : nodes;
-    request.placement.multicasts = request.placement.link == Link::host;
     return;
   }
   const schedule::Hosts hosts = parse_hosts(arguments.hosts, nodes);
@@ -182,7 +181,6 @@ void place(const ExplainArguments& arguments, Request& request) {
   }
   if (hosts.are_nested()) request.shape.hosts = hosts;
   request.placement.ranks_of_machine = hosts.most();
-  request.placement.multicasts = request.placement.link != Link::local;  // inside hosts
 }
 
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
@@ -193,6 +191,7 @@ void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions
   Explanation found;
   found.request = request_of(arguments, nodes, options.reproducible);
   place(arguments, found.request);
+  found.request.placement.multicasts = found.request.placement.link != Link::local;  // as placement_of has it
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   print(arguments, found);

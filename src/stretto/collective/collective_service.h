@@ -63,8 +63,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
-  /// Sends at once what the sends of a row have in common (see PlacedStep::multicast). False: one of the peers can't
-  /// take it now, and none has got it.
+  /// Sends what a row has in common at once (see PlacedStep::multicast). False: one can't take it now, none has got it.
   bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
@@ -142,7 +141,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   struct Greetings : fabric::Item {
     explicit Greetings(CollectiveService& owner) noexcept : Item(&Greetings::say), service(owner) {}
     static void say(Item* item) noexcept;
-
     CollectiveService& service;
     bool put_off = false;
   };

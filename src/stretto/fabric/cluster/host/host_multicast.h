@@ -83,9 +83,11 @@ class HostMulticast final : public Multicast {
 
   void send(MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
     const auto kind = static_cast<std::uint8_t>(type);
-    if (ring_ != nullptr) ring_->has_sent = true;
-    if (ring_ == nullptr || !MulticastRings::write(*ring_, kind, header, payload))
-      send_otherwise(kind, header, payload);
+    if (ring_ != nullptr) {
+      ring_->has_sent = true;
+      if (MulticastRings::write(*ring_, kind, header, payload)) return;
+    }
+    send_otherwise(kind, header, payload);
   }
 
  private:

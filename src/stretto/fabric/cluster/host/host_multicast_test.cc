@@ -77,6 +77,11 @@ TEST(HostMulticast, WhoAsksForTheSamePeersGetsTheSame) {
   EXPECT_EQ(multicast(job[0], {1, 2}), one);
   EXPECT_NE(multicast(job[0], {2, 1}), one);
   EXPECT_NE(multicast(job[0], {1}), one);
+  std::weak_ptr<Multicast> of_one_call = multicast(job[0], {2});
+  EXPECT_FALSE(of_one_call.expired()) << "calls that ask each for themselves find it again, and its ring";
+  for (const std::vector<NodeId>& others : std::vector<std::vector<NodeId>>{{1}, {2, 1}, {1, 2}})
+    multicast(job[0], others);
+  EXPECT_FALSE(of_one_call.expired());
   EXPECT_EQ(multicast(job[0], {0, 1}), nullptr) << "this node is no peer of itself";
   EXPECT_EQ(multicast(job[0], {}), nullptr);
   job[0].with([&](Endpoint& endpoint) { EXPECT_THROW(endpoint.multicast_to(std::vector<NodeId>{1, 3}), Error); });

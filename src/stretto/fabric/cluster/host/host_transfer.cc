@@ -31,10 +31,7 @@ Header copy_header(ConstByteSpan bytes) {
 }  // namespace
 
 void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
-  HostPeer& peer = peer_of(to);
-  if (!can_send(peer)) return;
-  peer.outbox->send(static_cast<std::uint8_t>(type), header, payload);
-  note_waiting(peer);
+  send_by_edge(peer_of(to), static_cast<std::uint8_t>(type), header, payload);
 }
 
 std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> peers) {
@@ -48,9 +45,7 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
 void HostTransport::send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header,
                                 ConstByteSpan payload) noexcept {
   try {
-    if (!can_send(peer)) return;
-    peer.outbox->send(kind, header, payload);
-    note_waiting(peer);
+    send_by_edge(peer, kind, header, payload);
   } catch (const std::bad_alloc&) {
     sink_.lose_later(
         peer.node, Error(ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(peer.node)));
