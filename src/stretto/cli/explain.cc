@@ -191,7 +191,9 @@ void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions
   Explanation found;
   found.request = request_of(arguments, nodes, options.reproducible);
   place(arguments, found.request);
-  found.request.placement.multicasts = found.request.placement.link != Link::local;  // as placement_of has it
+  // As placement_of has it.
+  found.request.placement.multicasts = found.request.placement.link != Link::local;
+  found.request.placement.meets = found.request.placement.link == Link::local;
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   print(arguments, found);

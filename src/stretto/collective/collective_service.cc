@@ -15,19 +15,32 @@
 #include "stretto/core/cause.h"
 #include "stretto/core/engine.h"
 #include "stretto/core/extension.h"
+#include "stretto/schedule/joint.h"
 
 namespace stretto {
 
 namespace {
 
-// The nodes of a process have one selector. It lasts as long as they do.
-[[maybe_unused]] const bool registered = register_extension([known = std::weak_ptr<Selector>()](Node& node) mutable {
-  std::shared_ptr<Selector> selector = known.lock();
-  if (selector == nullptr || &selector->surroundings() != &node.surroundings()) {
-    selector = std::make_shared<Selector>(node.surroundings());
-    known = selector;
+// What the nodes of a process share. It lasts as long as they do.
+struct Shared {
+  explicit Shared(const Surroundings& surroundings) : selector(surroundings) {}
+
+  Selector selector;
+  Meetings meetings;
+};
+
+[[maybe_unused]] const bool registered = register_extension([known = std::weak_ptr<Shared>()](Node& node) mutable {
+  const Surroundings& surroundings = node.surroundings();
+  std::shared_ptr<Shared> shared = known.lock();
+  if (shared == nullptr || &shared->selector.surroundings() != &surroundings) {
+    shared = std::make_shared<Shared>(surroundings);
+    known = shared;
   }
-  node.attach(CollectiveService::part_name, std::make_shared<CollectiveService>(node, std::move(selector)));
+  const bool may_meet = surroundings.one_process && surroundings.simulated == nullptr;
+  node.attach(
+      CollectiveService::part_name,
+      std::make_shared<CollectiveService>(node, std::shared_ptr<Selector>(shared, &shared->selector),
+                                          may_meet ? std::shared_ptr<Meetings>(shared, &shared->meetings) : nullptr));
 });
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
@@ -125,10 +138,12 @@ Identity identity_of(const fabric::Message& message) {
 
 }  // namespace
 
-CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selector)
+CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selector, std::shared_ptr<Meetings> meetings)
     : node_(node),
       endpoint_(node.endpoint()),
       selector_(std::move(selector)),
+      meetings_(std::move(meetings)),
+      reaches_all_(endpoint_.offset_for_peers(this, sizeof *this).has_value()),
       patient_looks_(node.surroundings().occupancy.nodes > node.surroundings().occupancy.cores ? 1
                                                                                                : looks_with_own_core) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
@@ -228,13 +243,18 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
     const auto [its_stream, known] = find_prepared(group, call, options, named);
     if (known == nullptr || !known->keeps_any()) return;
     its_stream->make_room(1);
+    find_meeting(*its_stream, group.size());
     has_begun = true;
     if (const unsigned looks = looks_inline(*known)) {
       completion = run_inline(*its_stream, *known, std::move(call), options, looks);
     } else {
       CollectiveOperation* const operation = known->take_kept(std::move(call), options);
       completion = operation->completion();
-      operation->join(*its_stream, *known);
+      if (may_meet_now(*its_stream, *known)) {
+        completion = operation->meet(*its_stream, *known);
+      } else {
+        operation->join(*its_stream, *known);
+      }
     }
   });
   return has_begun;
@@ -359,6 +379,32 @@ bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallH
   return true;
 }
 
+// Small calls that none ends before all have come, of nodes that reach all of each other's memory.
+bool CollectiveService::may_meet(const CollectiveCall& call, const schedule::Shape& shape) const {
+  const std::size_t bytes = bytes_of_vector(call, shape.size);
+  return meetings_ != nullptr && reaches_all_ && call.set == nullptr && !call.reduction().as_task &&
+         schedule::pays_jointly(shape, schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
+}
+
+bool CollectiveService::may_meet_now(const Stream& its_stream, const Preparation& prepared) const noexcept {
+  return prepared.may_meet() && its_stream.meeting() != nullptr && !any_lost() && cancelled_ == nullptr;
+}
+
+void CollectiveService::pass_meeting(const Stream& its_stream, std::uint32_t end) {
+  if (its_stream.meeting() == nullptr) return;
+  fabric::Item* released = nullptr;
+  its_stream.meeting()->pass(end, released);
+  release(released);
+}
+
+void CollectiveService::release(fabric::Item* members) {
+  while (members != nullptr) {
+    auto* const member = static_cast<CollectiveOperation*>(members);
+    members = members->next;
+    member->go_on_alone();
+  }
+}
+
 void CollectiveService::begin(CollectiveOperation& operation) {
   const std::uint32_t calls = operation.calls();
   if (calls == 1) {
@@ -476,6 +522,8 @@ void CollectiveService::on_message(const fabric::Message& message) {
       });
     }
     its_stream.save(identity.sequence, message);
+    // Its sender does not come to a meeting.
+    if (its_stream.has_number(identity.sequence)) pass_meeting(its_stream, identity.sequence + 1);
   }
   if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) {
     say_released(message.from, identity, has_begun ? all_pieces : 0);

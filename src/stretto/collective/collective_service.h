@@ -18,6 +18,7 @@
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
+#include "stretto/collective/meeting.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/plan_cache.h"
 #include "stretto/collective/selector.h"
@@ -36,8 +37,8 @@ namespace stretto {
 /// thread waits for anything: what a message makes possible is done by whoever brought it.
 class CollectiveService final : private fabric::MessageHandler, private fabric::EndpointObserver, private Operations {
  public:
-  /// `selector` is that of the process.
-  CollectiveService(Node& node, std::shared_ptr<Selector> selector);
+  /// `selector` is that of the process, and so are the meetings; null where its nodes have none.
+  CollectiveService(Node& node, std::shared_ptr<Selector> selector, std::shared_ptr<Meetings> meetings);
   ~CollectiveService() override;
 
   /// What it is called among a node's parts.
@@ -67,6 +68,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
+  /// Whether its peers reach all memory of this node, and it theirs.
+  bool reaches_all() const noexcept { return reaches_all_; }
   /// How much of the segment a message of data that peers can't reach may take.
   std::size_t most_staged() const noexcept { return std::max(2 * eager_bytes, node_.surroundings().staging_bytes); }
   /// An operation waits for a member that has not heard of it. It is told when this node comes to rest: until then the
@@ -105,6 +108,20 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
   void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
+  /// Whether the members of a group may meet for such a call.
+  bool may_meet(const CollectiveCall& call, const schedule::Shape& shape) const;
+  /// Notes where the members of a stream meet, so many, before the next of its calls takes its number.
+  void find_meeting(Stream& its_stream, Rank size) {
+    if (meetings_ == nullptr || its_stream.meeting() != nullptr || !its_stream.has_calls() || size < 2) return;
+    its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
+  }
+  /// This node has calls that have their numbers, up to `end`, and does not meet others for them.
+  static void pass_meeting(const Stream& its_stream, std::uint32_t end);
+  /// Those who waited in a meeting go on by themselves, linked as items are.
+  static void release(fabric::Item* members);
+  /// An operation waits in a meeting, or does no more.
+  void wait_in_meeting(CollectiveOperation& operation) { under_way_.add(operation); }
+  void leave_meeting(CollectiveOperation& operation) { under_way_.remove(operation); }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
   /// Ends a number of a call that could not be planned.
@@ -152,6 +169,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Prepared find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
                          const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
+  bool may_meet_now(const Stream& its_stream, const Preparation& prepared) const noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
@@ -177,6 +195,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Node& node_;
   fabric::Endpoint& endpoint_;
   std::shared_ptr<Selector> selector_;
+  std::shared_ptr<Meetings> meetings_;
+  const bool reaches_all_;
   PlanCache plans_{*this};
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size

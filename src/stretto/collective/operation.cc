@@ -49,6 +49,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   stage_ = Stage::called;
   has_turn_ = true;
   told_that_it_waits_ = false;
+  is_done_by_other_ = false;
 }
 
 // Only one for which nothing was made that is not made again.
@@ -78,6 +79,10 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
     case Stage::waiting:
       operation.has_turn_ = false;
       operation.service_.begin(operation);
+      break;
+    case Stage::meeting:
+      operation.has_turn_ = false;
+      operation.end_meeting();
       break;
     case Stage::begun:
       operation.has_turn_ = false;
@@ -124,6 +129,7 @@ void CollectiveOperation::fail_to_join(const Cause& cause) {
   Stream& its_stream = service_.stream(stream_id_);
   header_.identity = {stream_id_, its_stream.take_sequence(calls()), 0};
   service_.node().events().complete(completion_, cause);
+  CollectiveService::pass_meeting(its_stream, its_stream.next_sequence());
   for (std::uint32_t left = calls(); left > 0; --left, ++header_.identity.sequence) {
     service_.tell_failure(*this, cause, Tell::everybody);
     service_.pass_unknown(its_stream, header_.identity.sequence);
@@ -133,6 +139,7 @@ void CollectiveOperation::fail_to_join(const Cause& cause) {
 // Before it takes a number, which others would wait for.
 void CollectiveOperation::make_ready(Stream& stream, const Preparation& prepared) {
   stream.make_room(calls());
+  service_.find_meeting(stream, group().size());
   if (has_served_) return;
   plan_ = &prepared.plan;
   if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
@@ -153,6 +160,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
   const std::uint32_t sequence = stream.take_sequence(calls());
   go_by(stream, prepared, sequence);
+  CollectiveService::pass_meeting(stream, stream.next_sequence());
   if (precondition_.exists()) {
     const EventState state = service_.node().events().subscribe(precondition_, this, &failure_);
     if (state == EventState::untriggered) {
@@ -176,8 +184,8 @@ void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const
 
 void CollectiveOperation::begin() {
   const Entry entry(*this);
+  if (stage_ == Stage::waiting) begun_at_look_ = service_.looks();
   stage_ = Stage::begun;
-  begun_at_look_ = service_.looks();
   Tell tell = Tell::everybody;
   try {
     if (call_.shards().empty()) begin_steps();
@@ -212,7 +220,8 @@ void CollectiveOperation::note_loss(Tell& tell) {
 void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
   if (!has_served_ && placed_->scratch_bytes > 0) {
-    buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes), placed_->scratch_begin);
+    buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()),
+                         placed_->scratch_begin);
   }
   if (call_.shards().empty()) {
     large_.announce_early();
@@ -283,6 +292,11 @@ void CollectiveOperation::take_turn_later() {
 void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   const Entry entry(*this);
   if (stage_ == Stage::failed || stage_ == Stage::over) return;
+  if (stage_ == Stage::meeting) {
+    // It begins instead, and hears of the cause.
+    CollectiveService::pass_meeting(*stream_, identity().sequence + 1);
+    return;
+  }
   failure_ = cause;
   stage_ = Stage::failed;
   large_.note_exposures(exposures_);
@@ -327,8 +341,7 @@ void CollectiveOperation::finish() {
   large_.disengage();
   service_.end(*this);
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
-  if (call_.keep_alive != nullptr) call_.keep_alive.reset();
-  if (call_.operator_state != nullptr) call_.operator_state.reset();
+  let_go_of_call();
   EventService& events = service_.node().events();
   if (may_serve_again()) {
     next_completion_ = events.complete_and_renew(completion_);
@@ -338,6 +351,11 @@ void CollectiveOperation::finish() {
     large_.release_staging();
     events.complete(completion_, failure_);
   }
+}
+
+void CollectiveOperation::let_go_of_call() noexcept {
+  if (call_.keep_alive != nullptr) call_.keep_alive.reset();
+  if (call_.operator_state != nullptr) call_.operator_state.reset();
 }
 
 // Whether the peer has given a sign that it takes part.
@@ -353,10 +371,10 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
 }
 
 std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
-  if (stage_ != Stage::begun && stage_ != Stage::failed) return {};
+  if (stage_ != Stage::begun && stage_ != Stage::failed && stage_ != Stage::meeting) return {};
   const bool is_new = begun_at_look_ + 1 >= service_.looks();
   if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
-  std::vector<NodeId> awaited = exposures_.peers();
+  std::vector<NodeId> awaited = stage_ == Stage::meeting ? missing_in_meeting() : exposures_.peers();
   std::string names;
   for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
     const bool is_open = states_.of(step) == StepStates::State::started || large_.is_lent_out(step);
@@ -369,9 +387,10 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   told_that_it_waits_ = true;
   for (const NodeId node : awaited) {
     names += (names.empty() ? "" : ", ") + std::to_string(node);
-    if (stage_ == Stage::begun && !has_heard_of(group().rank_of(node))) names += " (nothing heard of it)";
+    const bool is_heard_of = stage_ == Stage::begun && has_heard_of(group().rank_of(node));
+    if (stage_ != Stage::failed && !is_heard_of) names += " (nothing heard of it)";
   }
-  return describe() + (stage_ == Stage::begun ? " waits for node " : ", which failed, waits to be let go by node ") +
+  return describe() + (stage_ != Stage::failed ? " waits for node " : ", which failed, waits to be let go by node ") +
          names;
 }
 

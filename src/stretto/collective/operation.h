@@ -78,6 +78,11 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void join(Stream& stream, Preparation& prepared);
   /// The same, of one that was kept, for a call that was begun inline and goes on from there, or fails as that did.
   void take_over(Stream& stream, Preparation& prepared, const InlineRun& run);
+  /// The same, of one that was kept, for a call for which the members of the stream meet. Returns its completion:
+  /// no_event if it is over.
+  Event meet(Stream& stream, Preparation& prepared);
+  /// Not all came to the meeting that it waits in: it begins as it would have without. Any thread.
+  void go_on_alone() noexcept;
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
@@ -94,6 +99,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   enum class Stage : std::uint8_t {
     called,   // has no number yet
     waiting,  // for its precondition
+    meeting,  // for others who are to come to a meeting
     begun,
     failed,  // waits until nobody touches its memory any more
     over,    // its event has triggered
@@ -127,8 +133,15 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void forget_past_exposures();
   void finish_if_untouched();
   void finish();
+  void let_go_of_call() noexcept;
   std::string describe() const;
   bool has_heard_of(Rank peer) const;
+
+  // In a meeting (operation_meeting.cc).
+  Event do_all();
+  Cause run_jointly();
+  void end_meeting();
+  std::vector<NodeId> missing_in_meeting() const;
 
   // What a node does by itself (operation_combine.cc).
   void start_copy(std::uint32_t step);
@@ -193,8 +206,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool combining_in_task_ = false;
   bool told_that_it_waits_ = false;
-  bool has_served_ = false;      // a call like this one: what depends on their kind is there
-  std::uint32_t under_way_ = 0;  // tasks and puts that will come back to this object
+  bool is_done_by_other_ = false;  // who came last to a meeting; failure_ is how
+  bool has_served_ = false;        // a call like this one: what depends on their kind is there
+  std::uint32_t under_way_ = 0;    // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
   std::uint32_t begun_at_look_ = 0;        // see CollectiveService::looks
   const InlineRun* taken_over_ = nullptr;  // until it has begun

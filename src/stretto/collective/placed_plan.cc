@@ -71,6 +71,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
       fits_inline &= is_sent || (placed.is_lent && !is_copied && placed.data.bytes <= piece_bytes);
       lends |= placed.is_lent;
+      has_large |= placed.is_large();
     } else {
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {

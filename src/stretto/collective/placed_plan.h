@@ -69,7 +69,8 @@ struct PlacedPlan {
   std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
   /// Whether all that passes is small messages, and what is lent to be combined at once.
   bool fits_inline = true;
-  bool lends = false;  ///< whether any of it is lent
+  bool lends = false;      ///< whether any of it is lent
+  bool has_large = false;  ///< whether any message is large
   /// How a run begins: small messages may come at once, and what is left to other steps is done.
   StepStates::Beginning beginning;
   // What is used of scratch.

@@ -24,7 +24,8 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
 }  // namespace
 
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
-    : schedule_(me < shape.size ? schedule::materialize(algorithm, shape, me) : schedule::assemble(shape, me, {})),
+    : algorithm_(algorithm),
+      schedule_(me < shape.size ? schedule::materialize(algorithm, shape, me) : schedule::assemble(shape, me, {})),
       lowering_(lower(algorithm, schedule_)),
       digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.

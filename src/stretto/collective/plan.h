@@ -18,6 +18,7 @@ class Plan {
   /// A member from shape.size on does nothing. REQUIRES: the algorithm supports the shape.
   Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me);
 
+  const schedule::Algorithm& algorithm() const noexcept { return algorithm_; }
   const schedule::Schedule& schedule() const noexcept { return schedule_; }
   const Lowering& lowering() const noexcept { return lowering_; }
   /// With whom messages are exchanged, in order.
@@ -58,6 +59,7 @@ class Plan {
   }
   static std::uint32_t search(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept;
 
+  const schedule::Algorithm& algorithm_;
   schedule::Schedule schedule_;
   Lowering lowering_;
   std::uint64_t digest_;

@@ -4,6 +4,7 @@
 
 #include "stretto/base/arena.h"
 #include "stretto/base/hash.h"
+#include "stretto/collective/joint_run.h"
 #include "stretto/collective/operation.h"
 
 namespace stretto {
@@ -24,6 +25,8 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
   return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.form->type_digest ^
                                            (call.reduction().digest << 1U) ^ agreement));
 }
+
+Preparation::Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}
 
 Preparation::~Preparation() {
   while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);

@@ -3,16 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/inline_attempts.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
+#include "stretto/fabric/item.h"
 
 namespace stretto {
 
 class CollectiveOperation;
+class JointRun;
 
 /// Of what form calls are.
 class FormKey {
@@ -74,7 +77,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept;
 /// keeps operations that have served such calls, to serve others.
 class Preparation {
  public:
-  Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}
+  Preparation(const CallKey& its_key, const Plan& its_plan) noexcept;
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
   /// REQUIRES: not in use.
@@ -87,6 +90,11 @@ class Preparation {
   std::unique_ptr<const PlacedPlan> placed;
   bool may_be_inline = false;  ///< whether an InlineRun can do such a call
   InlineAttempts inline_attempts;
+  /// Where such calls are met for (see Meeting): everybody, by rank, once this node came last; else empty.
+  std::vector<fabric::Item*> met;
+  std::unique_ptr<JointRun> joint_run;  ///< of such calls, once this node came last
+
+  bool may_meet() const noexcept { return !met.empty(); }
 
   /// Whether an operation that is under way goes by it.
   bool in_use() const noexcept { return users_ > 0; }

@@ -20,10 +20,11 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { leave_segment(); }
 
-  /// To be called once. Of no meaningful content. Throws Error(out_of_resources).
-  std::byte* allocate(std::size_t bytes) {
+  /// To be called once. Of no meaningful content. `for_peers`: they may put large messages into it, and reach no more
+  /// than the segment. Throws Error(out_of_resources).
+  std::byte* allocate(std::size_t bytes, bool for_peers) {
     if (bytes <= own_bytes) return aligned(own_.data());
-    if (bytes > eager_bytes) {
+    if (bytes > (for_peers ? eager_bytes : most_on_heap)) {
       offset_ = static_cast<std::int64_t>(segment_.allocate(bytes));
       return segment_.pointer(static_cast<std::uint64_t>(offset_));
     }
@@ -31,7 +32,7 @@ class Scratch {
     return aligned(on_heap_.get());
   }
 
-  /// What is large enough for large messages is there, since peers put those into it.
+  /// What is large is there: an operation that is kept would keep it, too.
   bool is_in_segment() const noexcept { return offset_ >= 0; }
   /// Gives back what is there: nobody uses it any more.
   void leave_segment() noexcept {
@@ -40,6 +41,7 @@ class Scratch {
 
  private:
   static constexpr std::size_t own_bytes = 256;
+  static constexpr std::size_t most_on_heap = std::size_t{64} << 10U;
 
   static std::byte* aligned(std::byte* memory) noexcept {
     constexpr std::size_t alignment = Layout::scratch_alignment;

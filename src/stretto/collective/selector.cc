@@ -58,7 +58,8 @@ schedule::Placement placement_of(const Surroundings& surroundings, schedule::Lin
           .ranks_of_machine = surroundings.occupancy.nodes,
           .cores_of_machine = surroundings.occupancy.cores,
           .maps = machine == nullptr || machine->segments_in_place,
-          .multicasts = machine == nullptr ? link != schedule::Link::local : machine->segments_in_place};
+          .multicasts = machine == nullptr ? link != schedule::Link::local : machine->segments_in_place,
+          .meets = machine == nullptr && link == schedule::Link::local};
 }
 
 bool is_in_simulated_host(const Surroundings& surroundings, const Group& group) {

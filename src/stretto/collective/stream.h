@@ -17,6 +17,7 @@
 namespace stretto {
 
 class CollectiveOperation;
+class Meeting;
 
 /// The collectives of one group and key at one node (CONTRACTS 11): numbered in the order of the calls, with those that
 /// are under way and what has come for those that have not begun. Lasts as long as the job, since the next call has the
@@ -24,7 +25,7 @@ class CollectiveOperation;
 class Stream {
  public:
   /// `first`: the number of the first call. Numbers wrap around.
-  Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first) {}
+  Stream(std::uint64_t id, std::uint32_t first) noexcept : id_(id), calls_(first), first_(first) {}
 
   std::uint64_t id() const noexcept { return id_; }
   /// That of a group's calls with a key (CollectiveOptions::mixed_key). The same on all nodes.
@@ -35,6 +36,11 @@ class Stream {
   /// How calls of its group are done, if that was noted: saves a look for it.
   PlanCache::OfGroup* plans() const noexcept { return plans_; }
   void note_plans(PlanCache::OfGroup& plans) noexcept { plans_ = &plans; }
+
+  /// Where its members meet, if that was noted.
+  Meeting* meeting() const noexcept { return meeting_; }
+  void note_meeting(Meeting& meeting) noexcept { meeting_ = &meeting; }
+  bool has_calls() const noexcept { return calls_ != first_; }
 
   /// Sees to it that the next call takes no memory, from its number on to its end. It stands for so many. Where there
   /// is none it throws, and nothing has changed.
@@ -58,8 +64,10 @@ class Stream {
     const Call* const call = open_.find(sequence);
     return call == nullptr ? nullptr : call->operation;
   }
+  /// Whether a call has taken that number.
+  bool has_number(std::uint32_t sequence) const noexcept { return static_cast<std::int32_t>(sequence - calls_) < 0; }
   bool has_begun(std::uint32_t sequence) noexcept {
-    if (static_cast<std::int32_t>(sequence - calls_) >= 0) return false;
+    if (!has_number(sequence)) return false;
     const Call* const call = open_.find(sequence);
     return call == nullptr || !call->is_put_off;
   }
@@ -127,9 +135,11 @@ class Stream {
 
   std::uint64_t id_;
   std::uint32_t calls_;
+  std::uint32_t first_;
   SequenceTable<Call> open_;  // begun and not over, put off, or spoken of by peers
   std::vector<Past> past_;    // by sequence, modulo most_past
   PlanCache::OfGroup* plans_ = nullptr;
+  Meeting* meeting_ = nullptr;
 };
 
 }  // namespace stretto

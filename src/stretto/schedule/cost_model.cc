@@ -5,6 +5,7 @@
 
 #include "stretto/base/hash.h"
 #include "stretto/schedule/in_place.h"
+#include "stretto/schedule/joint.h"
 #include "stretto/schedule/walk.h"
 
 namespace stretto::schedule {
@@ -449,6 +450,10 @@ Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
 Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
                  const LinkCosts& costs, Follow follow) {
   algorithm.require(shape);
+  if (placement.meets && pays_jointly(shape, bytes)) {
+    const double seconds = joint_seconds(algorithm, shape, bytes, costs.between);
+    return {.seconds = seconds, .path = seconds, .work = seconds, .is_exact = true};
+  }
   const Walked walked = walk(algorithm, shape, bytes, placement, costs, follow);
   Price price{.path = walked.path, .messages = walked.messages, .is_exact = walked.is_exact};
   if (is_crowded(shape, placement)) {

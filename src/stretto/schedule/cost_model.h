@@ -22,6 +22,9 @@ struct Placement {
   /// Whether a small message that a rank sends to several others goes to all of them at once, where they share memory
   /// (decision 48): so it does between processes, not in one process.
   bool multicasts = false;
+  /// Whether the rank that comes last does small collectives for all, where none ends before all have begun
+  /// (decision 49): so it is with nodes of one process.
+  bool meets = false;
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -32,7 +35,9 @@ std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept;
 
 /// What a collective is expected to cost.
 struct Price {
-  double seconds = 0;          ///< until the last rank is through: the sum of `call` and the larger one of the next
+  /// Until the last rank is through: the sum of `call` and the larger one of the next two; of what is done by one rank
+  /// for all, the same as each of these, without messages.
+  double seconds = 0;
   double path = 0;             ///< along the longest chain of messages, if every rank had a core
   double work = 0;             ///< of a machine's cores, if they never stood idle; 0 where every rank has one
   std::uint64_t messages = 0;  ///< of all ranks; an estimate unless `is_exact`

@@ -35,6 +35,7 @@ struct Costs {
   double forwarding = 0;      ///< a byte more to send, in shared memory, where it is what another rank has just written
   double copy_time = 0;       ///< a byte copied within a node
   double reduction_time = 0;  ///< a byte combined with another
+  double meeting = 0;         ///< of a collective that one node does for all: each node's, from its call to its end
   double turn = 0;  ///< where ranks outnumber cores: for a rank that waits to give up its core and get it back
 
   friend bool operator==(const Costs&, const Costs&) = default;
@@ -45,7 +46,7 @@ struct CostField {
   std::string_view name;
   double Costs::* value;
 };
-inline constexpr std::array<CostField, 11> cost_fields{{{"call", &Costs::call},
+inline constexpr std::array<CostField, 12> cost_fields{{{"call", &Costs::call},
                                                         {"latency", &Costs::latency},
                                                         {"overhead", &Costs::overhead},
                                                         {"announcement", &Costs::announcement},
@@ -55,6 +56,7 @@ inline constexpr std::array<CostField, 11> cost_fields{{{"call", &Costs::call},
                                                         {"forwarding", &Costs::forwarding},
                                                         {"copy_time", &Costs::copy_time},
                                                         {"reduction_time", &Costs::reduction_time},
+                                                        {"meeting", &Costs::meeting},
                                                         {"turn", &Costs::turn}}};
 
 /// No cost is more. A second for a byte or a message is no network; it would only overflow sums.

@@ -23,7 +23,7 @@ TEST(CostTable, IsReadAsItWasWritten) {
 TEST(CostTable, LinksThatItDoesNotHaveAreBuiltIn) {
   const CostTable read =
       parse_cost_table(R"({"stretto_costs": 1, "wire": {"call": 0, "latency": 1e-3, "overhead": 0, "announcement": 0,
-      "gap": 0, "byte_time": 0, "inline_time": 0, "forwarding": 0, "copy_time": 0, "reduction_time": 0, "turn": 0}})",
+      "gap": 0, "byte_time": 0, "inline_time": 0, "forwarding": 0, "copy_time": 0, "reduction_time": 0, "meeting": 0, "turn": 0}})",
                        "a test");
   EXPECT_EQ(read.of(Link::wire).latency, 1e-3);
   EXPECT_EQ(read.of(Link::local), built_in_costs().of(Link::local));
@@ -44,7 +44,7 @@ TEST(CostTable, BadOnesAreRefusedByNameAndPlace) {
   };
   const auto with = [](const std::string& latency) {
     return R"({"stretto_costs": 1, "host": {"call": 0, "overhead": 0, "announcement": 0, "gap": 0, "byte_time": 0, "inline_time": 0, "forwarding": 0, "copy_time": 0,
-               "reduction_time": 0, "turn": 0)" +
+               "reduction_time": 0, "meeting": 0, "turn": 0)" +
            latency + "}}";
   };
   EXPECT_NE(complaint_about("").find("no JSON object"), std::string::npos);

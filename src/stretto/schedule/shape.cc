@@ -21,6 +21,11 @@ bool is_reduction(Operation operation) noexcept {
          operation == Operation::general_reduce;
 }
 
+bool waits_for_all(Operation operation) noexcept {
+  return operation == Operation::barrier || operation == Operation::allreduce || operation == Operation::allgather ||
+         operation == Operation::reduce_scatter || operation == Operation::all_to_all;
+}
+
 bool cuts_vector(Operation operation) noexcept {
   return operation == Operation::broadcast || (is_reduction(operation) && operation != Operation::reduce_scatter);
 }

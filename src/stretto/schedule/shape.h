@@ -106,6 +106,9 @@ struct BlockRef {
 /// barrier.
 std::uint32_t vector_blocks(const Shape& shape) noexcept;
 
+/// Whether no rank has its result before all have begun: barrier, allreduce, allgather, reduce_scatter, all_to_all.
+bool waits_for_all(Operation operation) noexcept;
+
 /// Blocks in a rank's input: 0 where it contributes nothing (a broadcast's ranks other than the root).
 std::uint32_t input_blocks(const Shape& shape, Rank me) noexcept;
 

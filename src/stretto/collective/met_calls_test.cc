@@ -1,0 +1,182 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "stretto/collective/collective.h"
+#include "stretto/collective/test_support.h"
+#include "stretto/core/stall_watch.h"
+
+// Nodes of one process meet for small calls that none ends before all have come (decision 49): who comes last does all.
+// Whatever keeps one of them away, the others go on as they would have without a meeting.
+namespace stretto {
+namespace {
+
+using test::outcome;
+
+const std::string local_3 = "local:3";
+
+// Until the members meet: a first call goes the ordinary way.
+Task<> begin_to_meet(Node& node, const Group& all) {
+  for (int call = 0; call < 3; ++call) {
+    const int total = co_await allreduce(node, all, call, sum);
+    EXPECT_EQ(total, call * static_cast<int>(all.size()));
+  }
+}
+
+TEST(MetCalls, WhoComesLastHasItsResultAtOnce) {
+  constexpr int calls = 20;
+  for (const std::uint32_t nodes : {2U, 5U, 64U}) {
+    std::atomic<int> over_at_once = 0;
+    test::run_on(
+        "local:" + std::to_string(nodes),
+        [&](Node& node) -> Task<> {
+          const Group all = Group::all(node);
+          std::array<int, 2> data{};
+          for (int call = 0; call < calls; ++call) {
+            data = {call, static_cast<int>(node.id())};
+            const Event done = allreduce(node, all, data, data, sum);
+            if (!done.exists()) {
+              over_at_once.fetch_add(1);
+              EXPECT_EQ(data[0], call * static_cast<int>(nodes));
+            }
+            co_await done;
+            EXPECT_EQ(data[0], call * static_cast<int>(nodes));
+            EXPECT_EQ(data[1], static_cast<int>(nodes * (nodes - 1) / 2));
+          }
+        },
+        1);
+    EXPECT_EQ(over_at_once, calls - 1) << nodes << " nodes: one at each call but the first";
+  }
+}
+
+// Larger ones are better done by several, and those with other links are not in one process.
+TEST(MetCalls, OthersGoAsEver) {
+  for (const char* const fabric : {"local:2,peer_pointer=off", "local:2,peer_pointer=segments", "sim:2", "local:65"}) {
+    std::atomic<int> over_at_once = 0;
+    test::run_on(
+        fabric,
+        [&](Node& node) -> Task<> {
+          const Group all = Group::all(node);
+          std::vector<int> data(1);
+          for (int call = 0; call < 5; ++call) {
+            const Event done = allreduce(node, all, data, data, sum);
+            over_at_once += done.exists() ? 0 : 1;
+            co_await done;
+          }
+        },
+        1);
+    EXPECT_EQ(over_at_once, 0) << fabric;
+  }
+}
+
+// What one may do later than another one.
+TEST(MetCalls, OneMayHaveAPrecondition) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    co_await begin_to_meet(node, all);
+    for (int call = 0; call < 30; ++call) {
+      const UserEvent gate = node.create_user_event();
+      CollectiveOptions options;
+      const bool waits = call % 4 == static_cast<int>(node.id());
+      if (waits) options.after(gate);
+      const Future<int> total = allreduce(node, all, call, sum, options);
+      node.trigger(gate);
+      EXPECT_EQ(co_await total, 3 * call);
+    }
+  });
+}
+
+TEST(MetCalls, SeveralMayBeUnderWay) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    co_await begin_to_meet(node, all);
+    for (int round = 0; round < 30; ++round) {
+      std::vector<Future<int>> totals;
+      for (int call = 0; call <= round % 4; ++call) totals.push_back(allreduce(node, all, round + call, sum));
+      const Event last = barrier(node, all);
+      for (int call = 0; call <= round % 4; ++call) {
+        const int total = co_await totals[static_cast<std::size_t>(call)];
+        EXPECT_EQ(total, 3 * (round + call));
+      }
+      co_await last;
+    }
+  });
+}
+
+TEST(MetCalls, StreamsMayTakeTurnsInAnyOrder) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const auto start = [&](int call, std::uint64_t key) {
+      return allreduce(node, all, call + static_cast<int>(key), sum, CollectiveOptions().key(key));
+    };
+    for (int call = 0; call < 30; ++call) {
+      const std::uint64_t first = node.id() % 2;
+      const Future<int> one = start(call, first);
+      const Future<int> other = start(call, 1 - first);
+      EXPECT_EQ(co_await other, 3 * (call + static_cast<int>(1 - first)));
+      EXPECT_EQ(co_await one, 3 * (call + static_cast<int>(first)));
+    }
+  });
+}
+
+TEST(MetCalls, WhoHasNotComeIsNamed) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    co_await begin_to_meet(node, all);
+    if (node.id() == 1) {
+      co_await barrier(node, all, CollectiveOptions().key(1));
+      co_await allreduce(node, all, 1, sum);
+      co_return;
+    }
+    const Future<int> total = allreduce(node, all, 1, sum);
+    std::vector<std::string> told;
+    // The other one may not have come, either.
+    do told = stalled_at(node, Operations::Which::now);
+    while (told.empty() || told[0].find(node.id() == 0 ? "2 (" : "0 (") != std::string::npos);
+    EXPECT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find("waits for node 1 (nothing heard of it)"), std::string::npos) << told[0];
+    EXPECT_NE(told[0].find("met_calls_test.cc:"), std::string::npos) << told[0];
+    co_await barrier(node, all, CollectiveOptions().key(1));
+    EXPECT_EQ(co_await total, 3);
+  });
+}
+
+TEST(MetCalls, ALostMemberFailsThem) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    co_await begin_to_meet(node, all);
+    if (node.id() == 1) co_return;
+    const Future<int> total = allreduce(node, all, 1, sum);
+    Node& me = node;
+    me.endpoint().context().enter([&me] { me.endpoint().lose(1, Error(ErrorCode::peer_lost, "on purpose")); });
+    const std::string said = co_await outcome(total);
+    EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << said;
+    // Without it they meet again, as a group of their own.
+    const Group others{0, 2};
+    for (int call = 0; call < 5; ++call) EXPECT_EQ(co_await allreduce(node, others, call, sum), 2 * call);
+    // Nor does a call begin to wait for it.
+    const std::string again = co_await outcome(allreduce(node, all, 1, sum));
+    EXPECT_EQ(again.rfind("peer_lost: ", 0), 0U) << again;
+  });
+}
+
+TEST(MetCalls, AreCancelledWhereAMainFails) {
+  std::atomic<int> cancelled = 0;
+  const std::string code = test::code_of([&] {
+    test::run_on(local_3, [&](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      co_await begin_to_meet(node, all);
+      if (node.id() == 1) throw Error(ErrorCode::io, "on purpose");
+      const std::string said = co_await outcome(allreduce(node, all, 1, sum));
+      cancelled += said.rfind("cancelled: ", 0) == 0 ? 1 : 0;
+    });
+  });
+  EXPECT_EQ(code, "io");
+  EXPECT_EQ(cancelled, 2);
+}
+
+}  // namespace
+}  // namespace stretto

@@ -1,0 +1,93 @@
+// The part of CollectiveOperation that meets the other members of its process (decision 49).
+
+#include <memory>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/joint_run.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/collective/stream.h"
+#include "stretto/collective/transfer.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+// Nobody looks at what is noted of one that waits before this node lets go of the baton.
+Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
+  const Event completion = completion_;
+  go_by(stream, prepared, stream.take_sequence(1));
+  fabric::Item* released = nullptr;
+  const Rank me = group().rank_of(service_.node().id());
+  const Meeting::Arrival arrival = stream.meeting()->arrive(me, identity(), *this, prepared.met, released);
+  CollectiveService::release(released);
+  switch (arrival) {
+    case Meeting::Arrival::is_last: return do_all();
+    case Meeting::Arrival::waits:
+      stage_ = Stage::meeting;
+      begun_at_look_ = service_.looks();
+      stream.put_off(identity().sequence, 1);
+      service_.wait_in_meeting(*this);
+      break;
+    case Meeting::Arrival::refused: has_turn_ = false; service_.begin(*this);
+  }
+  return completion;
+}
+
+// The others' operations end under their nodes' batons; this one has nothing to wait for.
+Event CollectiveOperation::do_all() {
+  const Entry entry(*this);
+  has_turn_ = false;
+  failure_ = run_jointly();
+  for (fabric::Item* const item : preparation_->met) {
+    auto* const member = static_cast<CollectiveOperation*>(item);
+    if (member == this) continue;
+    member->is_done_by_other_ = true;
+    member->failure_ = failure_;
+    member->go_on_alone();
+  }
+  stage_ = Stage::over;
+  let_go_of_call();
+  if (failure_ == nullptr) {
+    next_completion_ = completion_;
+    return no_event;
+  }
+  service_.node().events().complete(completion_, failure_);
+  return completion_;
+}
+
+// Returns why it failed, if it did.
+Cause CollectiveOperation::run_jointly() {
+  try {
+    std::unique_ptr<JointRun>& run = preparation_->joint_run;
+    if (run == nullptr) {
+      const schedule::Shape& shape = plan_->schedule().shape;
+      run = std::make_unique<JointRun>(plan_->algorithm(), shape, Layout(call_, shape));
+    }
+    for (Rank rank = 0; rank < group().size(); ++rank) {
+      run->set_member(rank, static_cast<CollectiveOperation*>(preparation_->met[rank])->call_);
+    }
+    run->run();
+    service_.endpoint().context().spend(cost_of(run->bytes()));
+    return nullptr;
+  } catch (...) {
+    return cause_of_current_exception("a collective");
+  }
+}
+
+void CollectiveOperation::go_on_alone() noexcept { service_.endpoint().context().post(this); }
+
+void CollectiveOperation::end_meeting() {
+  if (is_done_by_other_) {
+    finish();
+    return;
+  }
+  service_.leave_meeting(*this);
+  service_.begin(*this);
+}
+
+std::vector<NodeId> CollectiveOperation::missing_in_meeting() const {
+  std::vector<NodeId> nodes;
+  for (const Rank rank : stream_->meeting()->missing(identity().sequence)) nodes.push_back(group().node(rank));
+  return nodes;
+}
+
+}  // namespace stretto

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/cost_table.h"
+
+/// Collectives whose ranks are nodes of one process, and that the one who comes last does for all (decision 49).
+namespace stretto::schedule {
+
+/// Whether such a call may be done so: no rank has its result before all have begun, and it takes no longer than where
+/// some work beside each other. `bytes` is as for simulate(). The same at all ranks.
+bool pays_jointly(const Shape& shape, std::uint64_t bytes) noexcept;
+
+/// What it takes then: the ranks' calls one after the other, and all copies and reductions of the schedule but those of
+/// data into scratch, from where a reduction takes them: it takes them from where they lie.
+double joint_seconds(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Costs& costs);
+
+}  // namespace stretto::schedule
