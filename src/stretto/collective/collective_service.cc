@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "stretto/base/arena.h"
+#include "stretto/collective/call_checks.h"
 #include "stretto/collective/inline_run.h"
-#include "stretto/collective/make_call.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/engine.h"
@@ -43,68 +43,10 @@ struct Shared {
                                           may_meet ? std::shared_ptr<Meetings>(shared, &shared->meetings) : nullptr));
 });
 
-[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
-
-void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t nodes) {
-  if (group.last_node() >= nodes) {
-    refuse("node " + std::to_string(group.last_node()) + " of the group does not exist; the job has " +
-           std::to_string(nodes) + " nodes");
-  }
-  if (call.root >= group.size()) {
-    refuse("root " + std::to_string(call.root) + " is no rank of a group of " + std::to_string(group.size()));
-  }
-}
-
-// What is in place where input and output are of one size.
-bool are_the_same(const CollectiveCall& call) noexcept {
-  return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
-         schedule::may_be_in_place(call.operation());
-}
-
-// Whether it is done in one go, if it is like a call before.
-bool is_plain(const CollectiveCall& call, const CollectiveOptions& options) noexcept {
-  return call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && !options.auxiliaries() &&
-         std::max(call.input.size(), call.output.size()) <= piece_bytes &&
-         (are_apart(call.input, call.output) || are_the_same(call));
-}
-
-// Input and output are apart, or in place.
-void require_apart(const CollectiveCall& call, Rank size, Rank me) {
-  if (are_apart(call.input, call.output)) return;
-  const schedule::Shape shape = shape_of(call, size);
-  const bool in_place = schedule::may_be_in_place(shape.operation) &&
-                        call.input.data() - call.output.data() == Layout(call, shape).in_place_distance(shape, me);
-  if (in_place) return;
-  throw Error(ErrorCode::invalid_argument, std::string(schedule::name_of(shape.operation)) +
-                                               ": input and output overlap; pass buffers that are apart" +
-                                               (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
-}
-
-// The first shard is the input. It is copied to the output before the others are read.
-void require_shards_apart(const CollectiveCall& call) {
-  const std::span<const ConstByteSpan> further = call.shards();
-  for (std::size_t shard = 0; shard < further.size(); ++shard) {
-    if (are_apart(further[shard], call.output)) continue;
-    refuse(std::string(schedule::name_of(call.operation())) + ": output and shard " + std::to_string(shard + 1) +
-           " overlap; pass an output that is apart, or shard 0");
-  }
-}
-
 Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
   std::vector<NodeId> nodes(participants.nodes().begin(), participants.nodes().end());
   nodes.insert(nodes.end(), auxiliaries.nodes().begin(), auxiliaries.nodes().end());
   return Group(std::move(nodes));
-}
-
-// REQUIRES: one is named.
-Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape) {
-  const std::string_view name = options.algorithm();
-  const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
-  algorithm.require(algorithm.with_segments(shape, options.segments()));
-  if (algorithm.needs_equal_blocks() && !call.block_offsets().empty()) {
-    throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
-  }
-  return {&algorithm, options.segments()};
 }
 
 /// How often a small call looks for a message where nobody else wants the core: about as long as a line takes between
@@ -181,13 +123,7 @@ void CollectiveService::note_reproducible(CollectiveCall& call, const Collective
 // REQUIRES: it is noted whether the call is reproducible.
 Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveCall& call,
                                   const CollectiveOptions& options) const {
-  if (options.auxiliaries() && call.operation() != schedule::Operation::allreduce) {
-    refuse(std::string(schedule::name_of(call.operation())) + ": auxiliaries help an allreduce only; leave them out");
-  }
-  require_valid(group, call, node_.size());
-  if (me < group.size()) detail::require_fitting(call, group.size(), me);
-  require_apart(call, group.size(), me);
-  require_shards_apart(call);
+  require_proper(group, me, call, options, node_.size());
   node_.events().check(options.precondition());
   if (options.algorithm().empty()) return {};
   schedule::Shape shape = shape_of(call, group.size());
@@ -211,7 +147,8 @@ Event CollectiveService::start(const Group& group, CollectiveCall&& call, const 
 Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options) {
   const Rank me = members.rank_of(node_.id());
   if (me == members.size()) {
-    refuse("node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
+    throw Error(ErrorCode::invalid_argument,
+                "node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
   }
   const Named named = check_at(me, members, call, options);
   const fabric::Context& context = endpoint_.context();
@@ -243,11 +180,11 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
     const auto [its_stream, known] = find_prepared(group, call, options, named);
     if (known == nullptr || !known->keeps_any()) return;
     its_stream->make_room(1);
-    find_meeting(*its_stream, group.size());
     has_begun = true;
     if (const unsigned looks = looks_inline(*known)) {
       completion = run_inline(*its_stream, *known, std::move(call), options, looks);
     } else {
+      find_meeting(*its_stream, group.size());
       CollectiveOperation* const operation = known->take_kept(std::move(call), options);
       completion = operation->completion();
       if (may_meet_now(*its_stream, *known)) {
