@@ -29,7 +29,7 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
     return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
            schedule::may_be_in_place(call.operation());
   };
-  return call.lists == nullptr && call.set == nullptr && !options.precondition().exists() && !options.auxiliaries() &&
+  return may_be_plain(call) && !options.precondition().exists() && !options.auxiliaries() &&
          std::max(call.input.size(), call.output.size()) <= piece_bytes &&
          (are_apart(call.input, call.output) || are_the_same());
 }

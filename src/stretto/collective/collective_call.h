@@ -77,6 +77,11 @@ struct CollectiveCall : CallKind {
   }
 };
 
+/// Whether it lists nothing, and is one call alone.
+inline bool may_be_plain(const CollectiveCall& call) noexcept {
+  return call.lists == nullptr && (call.set == nullptr || !call.set->is_fused);
+}
+
 /// The members of a group, by rank of the schedule that serves a call.
 inline const Group& members_of(const Group& group, const CollectiveCall& call) noexcept {
   return call.set != nullptr && call.set->order ? *call.set->order : group;

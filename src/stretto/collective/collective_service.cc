@@ -198,22 +198,25 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
 }
 
 // Mostly it is what a call with the same group, form, length and key was before. Then nothing is looked for by way of
-// five objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: no lists,
-// no set.
+// five objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: it may be
+// plain.
 CollectiveService::Prepared CollectiveService::find_prepared(const Group& group, const CollectiveCall& call,
                                                              const CollectiveOptions& options,
                                                              const Named& named) noexcept {
   const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
-  // Of what is at hand without a look at memory.
+  // Of what is at hand without a look at memory. The group of what is planned may be a copy.
+  const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(call.form) / 32 ^
-                               reinterpret_cast<std::uintptr_t>(&group) / 16 ^ call.input.size() / 8 ^
+                               reinterpret_cast<std::uintptr_t>(of_whom) / 16 ^ call.input.size() / 8 ^
                                options.mixed_key();
   Prepared& known = prepared_last_[place % prepared_last_.size()];
   const bool is_as_last = known.preparation != nullptr && known.stream->id() == stream_id &&
                           known.preparation->key.is_of_plain(call, named);
   if (!is_as_last) {
     Stream* const its_stream = recent_stream(stream_id);
-    PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr : its_stream->plans();
+    PlanCache::OfGroup* const plans = its_stream == nullptr                ? nullptr
+                                      : &members_of(group, call) == &group ? its_stream->plans()
+                                                                           : plans_.find(members_of(group, call));
     known = {its_stream, plans == nullptr ? nullptr : plans->find(call, named)};
   }
   return known;
@@ -256,6 +259,12 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
   const Event completion = operation->completion();
   operation->take_over(its_stream, prepared, run);
   return completion;
+}
+
+Event CollectiveService::start_checked(const Group& group, CollectiveCall&& call, const CollectiveOptions& options,
+                                       const Named& named) {
+  Event completion;
+  return repeat(group, call, options, completion) ? completion : launch(group, std::move(call), options, named);
 }
 
 Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options,

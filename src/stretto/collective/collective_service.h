@@ -54,7 +54,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// The same for a call that is checked, of a group that this node is in. `named`: how the caller wants it done. May
   /// keep work in the node's context (see Context::Rest). Throws Error(out_of_resources) where there is no memory to
   /// begin with; what is missing later poisons the event.
-  Event launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
+  Event start_checked(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
 
   // For operations and streams, under the baton.
 
@@ -162,6 +162,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     bool put_off = false;
   };
 
+  Event launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
   template <class Function>
   bool try_run(const Function& function);

@@ -69,7 +69,7 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     if (!members.contains(node.id())) continue;
     CollectiveCall call = call_of(set, calls, node.id());
     call.set = set.planned;
-    const Event done = service.launch(members, std::move(call), options, named);
+    const Event done = service.start_checked(members, std::move(call), options, named);
     for (const std::size_t each : set.calls) events[each] = done;
   }
   fabric::Context::hand_over_rest();

@@ -141,7 +141,7 @@ TEST_P(ConcurrentTest, GivesThePapersExample) {
   });
 }
 
-// Random lists, each twice, and with other collectives of the same groups in between.
+// Random lists, each several times, and with other collectives of the same groups in between.
 TEST_P(ConcurrentTest, RandomListsSeeds) {
   constexpr std::uint32_t nodes = 7;
   run(nodes, [](Node& node) -> Task<> {
@@ -162,9 +162,13 @@ TEST_P(ConcurrentTest, RandomListsSeeds) {
         trials.push_back(std::make_unique<Trial>(node, known[random.below(known.size())], count,
                                                  static_cast<Trial::Operator>(random.below(4)), seed + i));
       }
-      for (const Together together : all_kinds) {
-        const std::string what = "seed " + std::to_string(seed);
-        for (int i = 0; i < 2; ++i) co_await check(node, trials, CollectiveOptions().key(seed), together, what);
+      const std::string what = "seed " + std::to_string(seed);
+      for (int round = 0; round < 3; ++round) {
+        for (const Together together : all_kinds) {
+          for (int i = 0; i < 1 + round % 2; ++i) {
+            co_await check(node, trials, CollectiveOptions().key(seed), together, what);
+          }
+        }
       }
       const ReduceGroups& one = known.front();
       if (!one.members().contains(node.id())) continue;
@@ -408,6 +412,27 @@ Simulated simulate(const std::string& machine, const std::vector<std::pair<Reduc
     co_await check(node, trials, CollectiveOptions(), together, machine);
   });
   return {fabric.messages(), fabric::to_seconds(fabric.timeline().now())};
+}
+
+// Of who gives, and waits for nobody, nothing is left under way (decision 40).
+TEST(Concurrent, ListsThatAreAlikeAreDoneInTheCall) {
+  int over_at_once = 0;
+  test::run_on("sim:4,early=1", [&](Node& node) -> Task<> {
+    const Figure5 figure;
+    std::vector<double> data(8, 1.0);
+    std::vector<double> result(8);
+    for (int call = 0; call < 6; ++call) {
+      const std::vector<Event> done = concurrent(
+          node, {reduce_call(figure.r1, 4, std::span<const double>(data).first(4), std::span(result).first(4), sum),
+                 reduce_call(figure.r2, 4, std::span<const double>(data).first(4), std::span(result).subspan(4), sum)});
+      if (node.id() == 1) {
+        for (const Event each : done) over_at_once += each.exists() ? 0 : 1;
+      }
+      for (const Event each : done) co_await each;
+      co_await barrier(node, Group::all(node));
+    }
+  });
+  EXPECT_EQ(over_at_once, 10) << "both reduces, in each call but the first";
 }
 
 TEST(Concurrent, FusedReducesTakeTheMessagesOfOne) {

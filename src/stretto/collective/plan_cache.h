@@ -72,6 +72,12 @@ class PlanCache {
 
   OfGroup& of(const Group& members) { return groups_.try_emplace(members.hash().low, *this, members).first->second; }
 
+  /// The same, if there is any.
+  OfGroup* find(const Group& members) noexcept {
+    const auto found = groups_.find(members.hash().low);
+    return found == groups_.end() ? nullptr : &found->second;
+  }
+
   /// How many preparations there are.
   std::size_t held() const noexcept;
 

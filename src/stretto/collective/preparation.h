@@ -58,12 +58,16 @@ struct CallKey {
 
   /// Whether it is that of a call.
   bool is_of(const CollectiveCall& call, schedule::Rank size, const Named& how) const noexcept {
-    return call.lists == nullptr && call.set == nullptr ? is_of_plain(call, how) : *this == CallKey(call, size, how);
+    return may_be_plain(call) ? is_of_plain(call, how) : *this == CallKey(call, size, how);
   }
-  /// The same of a call that has no lists and no set. Cheaper than to make another key.
+  /// The same of a call that has no lists and is not fused. Cheaper than to make another key.
   bool is_of_plain(const CollectiveCall& call, const Named& how) const noexcept {
-    return form.is_of(*call.form) && !is_listed && !is_planned && input_bytes == call.input.size() &&
+    return form.is_of(*call.form) && !is_listed && is_planned_as(call) && input_bytes == call.input.size() &&
            output_bytes == call.output.size() && named == how && kind == call;
+  }
+  bool is_planned_as(const CollectiveCall& call) const noexcept {
+    if (call.set == nullptr) return !is_planned;
+    return is_planned && agreement == call.set->agreement && over_wires == call.set->over_wires;
   }
 
   friend bool operator==(const CallKey&, const CallKey&) = default;

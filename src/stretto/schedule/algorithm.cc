@@ -42,6 +42,7 @@
 #include "stretto/schedule/algorithm/linear_broadcast.h"
 #include "stretto/schedule/algorithm/linear_exscan.h"
 #include "stretto/schedule/algorithm/linear_gather.h"
+#include "stretto/schedule/algorithm/linear_general_reduce.h"
 #include "stretto/schedule/algorithm/linear_reduce.h"
 #include "stretto/schedule/algorithm/linear_scan.h"
 #include "stretto/schedule/algorithm/linear_scatter.h"
@@ -102,6 +103,7 @@ const AlignedExscan aligned_exscan;
 const LinearExscan linear_exscan;
 const ChainExscan chain_exscan;
 const AspenGeneralReduce aspen_general_reduce;
+const LinearGeneralReduce linear_general_reduce;
 const ScatteredGeneralReduce scattered_general_reduce;
 const DisseminationBarrier dissemination_barrier;
 const FourWayDisseminationBarrier four_way_dissemination_barrier;
@@ -184,6 +186,7 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &linear_exscan,
     &chain_exscan,
     &aspen_general_reduce,
+    &linear_general_reduce,
     &scattered_general_reduce,
     &dissemination_barrier,
     &four_way_dissemination_barrier,

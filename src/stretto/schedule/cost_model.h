@@ -42,6 +42,11 @@ struct Price {
   double work = 0;             ///< of a machine's cores, if they never stood idle; 0 where every rank has one
   std::uint64_t messages = 0;  ///< of all ranks; an estimate unless `is_exact`
   bool is_exact = false;       ///< every rank was followed, or one that stands for all
+
+  /// What schedules are compared by: of two that take about as long, the one that leaves the cores to others for longer
+  /// is better, and where ranks take turns proves faster, too (decision 16).
+  double cost() const noexcept { return seconds + share_of_work * work; }
+  static constexpr double share_of_work = 0.35;
 };
 
 /// Which ranks are followed.

@@ -31,8 +31,9 @@ void add_candidates(const Algorithm& algorithm, const Request& request, const Co
     if (segments > 1 && !may_pay(request.bytes, shape.blocks, table.of(request.placement.link))) return;
     candidates.push_back(
         {&algorithm, segments, shape, price(algorithm, shape, request.bytes, request.placement, table)});
-    failures = candidates.back().price.seconds < least ? 0 : failures + 1;
-    least = std::min(least, candidates.back().price.seconds);
+    const double cost = candidates.back().price.cost();
+    failures = cost < least ? 0 : failures + 1;
+    least = std::min(least, cost);
   }
 }
 
@@ -59,8 +60,8 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
   // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
   const auto rounded = [](double seconds) { return static_cast<float>(seconds); };
   std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    return std::pair(rounded(a.price.seconds), rounded(a.price.path)) <
-           std::pair(rounded(b.price.seconds), rounded(b.price.path));
+    return std::pair(rounded(a.price.cost()), rounded(a.price.path)) <
+           std::pair(rounded(b.price.cost()), rounded(b.price.path));
   });
   return candidates;
 }

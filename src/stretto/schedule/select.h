@@ -23,7 +23,7 @@ struct Candidate {
   Price price;
 };
 
-/// All ways, the cheapest first; of equal ones those with the shortest path, then those without auxiliaries, then that
+/// All ways, the cheapest first (Price::cost); of equal ones those with the shortest path, then those without auxiliaries, then that
 /// which is first in the registry, with fewest segments. Numbers of segments are powers of two, as long as that makes
 /// it cheaper and a segment's bytes take longer than the message that carries them.
 ///

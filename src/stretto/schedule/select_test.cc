@@ -35,6 +35,21 @@ TEST(Select, CrowdedNodesExchangeSmallVectorsThroughOneOfThem) {
   }
 }
 
+// Both take two rounds; the butterfly has each participant wait in each of them.
+TEST(Select, OfWhatTakesAboutAsLongCrowdedNodesDoWhatIsLessWork) {
+  Request reduce =
+      request(Operation::general_reduce, 4, 8, {.link = Link::host, .ranks_of_machine = 4, .cores_of_machine = 2});
+  reduce.shape.contributors = 4;
+  reduce.shape.inner_receivers = 2;
+  const std::vector<Candidate> candidates = rank_candidates(reduce, built_in_costs());
+  EXPECT_EQ(candidates[0].algorithm->name(), "linear_general_reduce");
+  EXPECT_EQ(candidates[1].algorithm->name(), "aspen_general_reduce");
+  EXPECT_LT(candidates[1].price.seconds, candidates[0].price.seconds);
+  EXPECT_GT(candidates[1].price.work, candidates[0].price.work);
+  reduce.placement = roomy(Link::host, 4);
+  EXPECT_EQ(select(reduce, built_in_costs()).algorithm->name(), "aspen_general_reduce");
+}
+
 TEST(Select, NodesThatShareMemoryReduceLargeVectorsInPlace) {
   for (const Link link : {Link::local, Link::host}) {
     EXPECT_EQ(chosen(Operation::allreduce, 4, 1 << 20, roomy(link, 4)), "direct_allreduce");
@@ -105,7 +120,7 @@ TEST(Select, CandidatesSupportTheShapeAndComeInOrder) {
             EXPECT_TRUE(equal_blocks || !each.algorithm->needs_equal_blocks());
           }
           EXPECT_TRUE(std::is_sorted(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-            return a.price.seconds < b.price.seconds * (1 - 1e-6);
+            return a.price.cost() < b.price.cost() * (1 - 1e-6);
           }));
           EXPECT_EQ(select(asked, built_in_costs()).algorithm, candidates.front().algorithm);
         }
