@@ -336,21 +336,6 @@ bool CollectiveService::may_meet_now(const Stream& its_stream, const Preparation
   return prepared.may_meet() && its_stream.meeting() != nullptr && !any_lost() && cancelled_ == nullptr;
 }
 
-void CollectiveService::pass_meeting(const Stream& its_stream, std::uint32_t end) {
-  if (its_stream.meeting() == nullptr) return;
-  fabric::Item* released = nullptr;
-  its_stream.meeting()->pass(end, released);
-  release(released);
-}
-
-void CollectiveService::release(fabric::Item* members) {
-  while (members != nullptr) {
-    auto* const member = static_cast<CollectiveOperation*>(members);
-    members = members->next;
-    member->go_on_alone();
-  }
-}
-
 void CollectiveService::begin(CollectiveOperation& operation) {
   const std::uint32_t calls = operation.calls();
   if (calls == 1) {
@@ -469,7 +454,7 @@ void CollectiveService::on_message(const fabric::Message& message) {
     }
     its_stream.save(identity.sequence, message);
     // Its sender does not come to a meeting.
-    if (its_stream.has_number(identity.sequence)) pass_meeting(its_stream, identity.sequence + 1);
+    if (its_stream.has_number(identity.sequence)) its_stream.pass_meeting(identity.sequence + 1);
   }
   if (failed && fabric::read_header<FailedHeader>(message).wants_release != 0) {
     say_released(message.from, identity, has_begun ? all_pieces : 0);

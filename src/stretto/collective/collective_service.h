@@ -115,10 +115,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     if (meetings_ == nullptr || its_stream.meeting() != nullptr || !its_stream.has_calls() || size < 2) return;
     its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
   }
-  /// This node has calls that have their numbers, up to `end`, and does not meet others for them.
-  static void pass_meeting(const Stream& its_stream, std::uint32_t end);
-  /// Those who waited in a meeting go on by themselves, linked as items are.
-  static void release(fabric::Item* members);
   /// An operation waits in a meeting, or does no more.
   void wait_in_meeting(CollectiveOperation& operation) { under_way_.add(operation); }
   void leave_meeting(CollectiveOperation& operation) { under_way_.remove(operation); }

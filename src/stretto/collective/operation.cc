@@ -129,7 +129,7 @@ void CollectiveOperation::fail_to_join(const Cause& cause) {
   Stream& its_stream = service_.stream(stream_id_);
   header_.identity = {stream_id_, its_stream.take_sequence(calls()), 0};
   service_.node().events().complete(completion_, cause);
-  CollectiveService::pass_meeting(its_stream, its_stream.next_sequence());
+  its_stream.pass_meeting(its_stream.next_sequence());
   for (std::uint32_t left = calls(); left > 0; --left, ++header_.identity.sequence) {
     service_.tell_failure(*this, cause, Tell::everybody);
     service_.pass_unknown(its_stream, header_.identity.sequence);
@@ -160,7 +160,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
   const std::uint32_t sequence = stream.take_sequence(calls());
   go_by(stream, prepared, sequence);
-  CollectiveService::pass_meeting(stream, stream.next_sequence());
+  stream.pass_meeting(stream.next_sequence());
   if (precondition_.exists()) {
     const EventState state = service_.node().events().subscribe(precondition_, this, &failure_);
     if (state == EventState::untriggered) {
@@ -294,7 +294,7 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   if (stage_ == Stage::failed || stage_ == Stage::over) return;
   if (stage_ == Stage::meeting) {
     // It begins instead, and hears of the cause.
-    CollectiveService::pass_meeting(*stream_, identity().sequence + 1);
+    stream_->pass_meeting(identity().sequence + 1);
     return;
   }
   failure_ = cause;

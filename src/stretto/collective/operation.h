@@ -81,8 +81,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   /// The same, of one that was kept, for a call for which the members of the stream meet. Returns its completion:
   /// no_event if it is over.
   Event meet(Stream& stream, Preparation& prepared);
-  /// Not all came to the meeting that it waits in: it begins as it would have without. Any thread.
-  void go_on_alone() noexcept;
+  /// Not all came to the meeting that these wait in, linked as items are: they begin as they would have without. Any
+  /// thread.
+  static void release(fabric::Item* members) noexcept;
   void begin();
   /// Throws Error(bad_input) for what no peer sends.
   void on_message(const fabric::Message& message);
@@ -140,6 +141,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   // In a meeting (operation_meeting.cc).
   Event do_all();
   Cause run_jointly();
+  void take_turn() noexcept;
   void end_meeting();
   std::vector<NodeId> missing_in_meeting() const;
 

@@ -18,7 +18,7 @@ Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
   fabric::Item* released = nullptr;
   const Rank me = group().rank_of(service_.node().id());
   const Meeting::Arrival arrival = stream.meeting()->arrive(me, identity(), *this, prepared.met, released);
-  CollectiveService::release(released);
+  release(released);
   switch (arrival) {
     case Meeting::Arrival::is_last: return do_all();
     case Meeting::Arrival::waits:
@@ -42,7 +42,7 @@ Event CollectiveOperation::do_all() {
     if (member == this) continue;
     member->is_done_by_other_ = true;
     member->failure_ = failure_;
-    member->go_on_alone();
+    member->take_turn();
   }
   stage_ = Stage::over;
   let_go_of_call();
@@ -73,7 +73,15 @@ Cause CollectiveOperation::run_jointly() {
   }
 }
 
-void CollectiveOperation::go_on_alone() noexcept { service_.endpoint().context().post(this); }
+void CollectiveOperation::take_turn() noexcept { service_.endpoint().context().post(this); }
+
+void CollectiveOperation::release(fabric::Item* members) noexcept {
+  while (members != nullptr) {
+    auto* const member = static_cast<CollectiveOperation*>(members);
+    members = members->next;
+    member->take_turn();
+  }
+}
 
 void CollectiveOperation::end_meeting() {
   if (is_done_by_other_) {

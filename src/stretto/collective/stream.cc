@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "stretto/collective/meeting.h"
+#include "stretto/collective/operation.h"
+
 namespace stretto {
 
 void Stream::add_room(std::uint32_t calls) {
@@ -13,6 +16,12 @@ void Stream::add_room(std::uint32_t calls) {
 
 void Stream::put_off(std::uint32_t sequence, std::uint32_t calls) noexcept {
   for (; calls > 0; --calls) open_.find_or_add(sequence++).is_put_off = true;
+}
+
+void Stream::pass_by(Meeting& meeting, std::uint32_t end) {
+  fabric::Item* released = nullptr;
+  meeting.pass(end, released);
+  CollectiveOperation::release(released);
 }
 
 // The next call may be in the middle of an inline run, for which there has to be room when it is taken over.

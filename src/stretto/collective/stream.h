@@ -40,6 +40,11 @@ class Stream {
   /// Where its members meet, if that was noted.
   Meeting* meeting() const noexcept { return meeting_; }
   void note_meeting(Meeting& meeting) noexcept { meeting_ = &meeting; }
+  /// This node has calls that have their numbers, up to `end`, and does not meet others for them: those who wait for it
+  /// go on by themselves.
+  void pass_meeting(std::uint32_t end) const {
+    if (meeting_ != nullptr) pass_by(*meeting_, end);
+  }
   bool has_calls() const noexcept { return calls_ != first_; }
 
   /// Sees to it that the next call takes no memory, from its number on to its end. It stands for so many. Where there
@@ -129,6 +134,7 @@ class Stream {
   static constexpr std::size_t most_past = 64;
 
   void add_room(std::uint32_t calls);
+  static void pass_by(Meeting& meeting, std::uint32_t end);
   void note_past(const Identity& identity) noexcept {
     past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
   }
