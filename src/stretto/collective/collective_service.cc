@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 #include <ranges>
 #include <string>
@@ -15,7 +17,6 @@
 #include "stretto/core/cause.h"
 #include "stretto/core/engine.h"
 #include "stretto/core/extension.h"
-#include "stretto/schedule/joint.h"
 
 namespace stretto {
 
@@ -29,13 +30,23 @@ struct Shared {
   Meetings meetings;
 };
 
-[[maybe_unused]] const bool registered = register_extension([known = std::weak_ptr<Shared>()](Node& node) mutable {
-  const Surroundings& surroundings = node.surroundings();
-  std::shared_ptr<Shared> shared = known.lock();
-  if (shared == nullptr || &shared->selector.surroundings() != &surroundings) {
+// Jobs may be set up at the same time, by threads of their own.
+std::shared_ptr<Shared> shared_of(const Surroundings& surroundings) {
+  static std::mutex mutex;
+  static std::map<const Surroundings*, std::weak_ptr<Shared>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& each) { return each.second.expired(); });
+  std::shared_ptr<Shared> shared = known[&surroundings].lock();
+  if (shared == nullptr) {
     shared = std::make_shared<Shared>(surroundings);
-    known = shared;
+    known[&surroundings] = shared;
   }
+  return shared;
+}
+
+[[maybe_unused]] const bool registered = register_extension([](Node& node) {
+  const Surroundings& surroundings = node.surroundings();
+  const std::shared_ptr<Shared> shared = shared_of(surroundings);
   const bool may_meet = surroundings.one_process && surroundings.simulated == nullptr;
   node.attach(
       CollectiveService::part_name,
@@ -84,8 +95,8 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
     : node_(node),
       endpoint_(node.endpoint()),
       selector_(std::move(selector)),
-      meetings_(std::move(meetings)),
       reaches_all_(endpoint_.offset_for_peers(this, sizeof *this).has_value()),
+      meetings_(reaches_all_ ? std::move(meetings) : nullptr),
       patient_looks_(node.surroundings().occupancy.nodes > node.surroundings().occupancy.cores ? 1
                                                                                                : looks_with_own_core) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
@@ -184,7 +195,7 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
     if (const unsigned looks = looks_inline(*known)) {
       completion = run_inline(*its_stream, *known, std::move(call), options, looks);
     } else {
-      find_meeting(*its_stream, group.size());
+      find_meeting(*its_stream, group.size(), 1);
       CollectiveOperation* const operation = known->take_kept(std::move(call), options);
       completion = operation->completion();
       if (may_meet_now(*its_stream, *known)) {
@@ -328,12 +339,14 @@ bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallH
 // Small calls that none ends before all have come, of nodes that reach all of each other's memory.
 bool CollectiveService::may_meet(const CollectiveCall& call, const schedule::Shape& shape) const {
   const std::size_t bytes = bytes_of_vector(call, shape.size);
-  return meetings_ != nullptr && reaches_all_ && call.set == nullptr && !call.reduction().as_task &&
+  return meetings_ != nullptr && call.set == nullptr && call.lists == nullptr && !call.reduction().as_task &&
          schedule::pays_jointly(shape, schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
 }
 
-bool CollectiveService::may_meet_now(const Stream& its_stream, const Preparation& prepared) const noexcept {
-  return prepared.may_meet() && its_stream.meeting() != nullptr && !any_lost() && cancelled_ == nullptr;
+// Who has sent something for a call does not come to a meeting.
+bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept {
+  return prepared.may_meet() && its_stream.meeting() != nullptr && !its_stream.is_awaited() && !any_lost() &&
+         cancelled_ == nullptr;
 }
 
 void CollectiveService::begin(CollectiveOperation& operation) {

@@ -28,6 +28,7 @@
 #include "stretto/core/node.h"
 #include "stretto/core/operations.h"
 #include "stretto/fabric/endpoint.h"
+#include "stretto/schedule/joint.h"
 
 namespace stretto {
 
@@ -110,10 +111,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
   /// Whether the members of a group may meet for such a call.
   bool may_meet(const CollectiveCall& call, const schedule::Shape& shape) const;
-  /// Notes where the members of a stream meet, so many, before the next of its calls takes its number.
-  void find_meeting(Stream& its_stream, Rank size) {
-    if (meetings_ == nullptr || its_stream.meeting() != nullptr || !its_stream.has_calls() || size < 2) return;
+  /// Notes where the members of a stream meet, so many, before its next call, which stands for so many, takes its
+  /// number. There is no meeting for the first one.
+  void find_meeting(Stream& its_stream, Rank size, std::uint32_t calls) {
+    if (meetings_ == nullptr || its_stream.meeting() != nullptr || size < 2 || size > schedule::most_who_meet) return;
+    if (!its_stream.has_calls() && calls == 1) return;
     its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
+    its_stream.pass_meeting(its_stream.next_sequence());
   }
   /// An operation waits in a meeting, or does no more.
   void wait_in_meeting(CollectiveOperation& operation) { under_way_.add(operation); }
@@ -166,7 +170,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Prepared find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
                          const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
-  bool may_meet_now(const Stream& its_stream, const Preparation& prepared) const noexcept;
+  bool may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
@@ -192,8 +196,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Node& node_;
   fabric::Endpoint& endpoint_;
   std::shared_ptr<Selector> selector_;
-  std::shared_ptr<Meetings> meetings_;
   const bool reaches_all_;
+  std::shared_ptr<Meetings> meetings_;
   PlanCache plans_{*this};
   std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
   std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size

@@ -139,7 +139,7 @@ void CollectiveOperation::fail_to_join(const Cause& cause) {
 // Before it takes a number, which others would wait for.
 void CollectiveOperation::make_ready(Stream& stream, const Preparation& prepared) {
   stream.make_room(calls());
-  service_.find_meeting(stream, group().size());
+  service_.find_meeting(stream, group().size(), calls());
   if (has_served_) return;
   plan_ = &prepared.plan;
   if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());

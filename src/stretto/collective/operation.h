@@ -37,7 +37,7 @@ class Stream;
 /// One collective at one node, from the call to its event: walks a schedule, step by step, as messages come in.
 ///
 /// Lives in the arena, as waiters must. Owns itself; gone when its event has triggered and nothing of it is under way.
-/// After `launch` it is touched under the baton only.
+/// After `launch` it is touched under the baton only, but for its call, which who comes last to a meeting reads.
 class CollectiveOperation final : public Waiter, public fabric::Item, public UnderWay::Member {
  public:
   /// Whom this member tells of a failure. Its neighbours in the schedule would wait in vain, and pass it on.
@@ -140,7 +140,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
 
   // In a meeting (operation_meeting.cc).
   Event do_all();
-  Cause run_jointly();
+  bool run_jointly() noexcept;
   void take_turn() noexcept;
   void end_meeting();
   std::vector<NodeId> missing_in_meeting() const;

@@ -1,12 +1,12 @@
 // The part of CollectiveOperation that meets the other members of its process (decision 49).
 
 #include <memory>
+#include <new>
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/joint_run.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/collective/stream.h"
-#include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
 
 namespace stretto {
@@ -32,45 +32,54 @@ Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
   return completion;
 }
 
-// The others' operations end under their nodes' batons; this one has nothing to wait for.
+// The others' operations end under their nodes' batons; this one has nothing to wait for. Where there is no memory to
+// do it for all, each goes on by itself.
 Event CollectiveOperation::do_all() {
   const Entry entry(*this);
+  const Event completion = completion_;
   has_turn_ = false;
-  failure_ = run_jointly();
+  const bool is_done = run_jointly();
   for (fabric::Item* const item : preparation_->met) {
     auto* const member = static_cast<CollectiveOperation*>(item);
     if (member == this) continue;
-    member->is_done_by_other_ = true;
+    member->is_done_by_other_ = is_done;
     member->failure_ = failure_;
     member->take_turn();
+  }
+  if (!is_done) {
+    service_.begin(*this);
+    return completion;
   }
   stage_ = Stage::over;
   let_go_of_call();
   if (failure_ == nullptr) {
-    next_completion_ = completion_;
+    next_completion_ = completion;
     return no_event;
   }
-  service_.node().events().complete(completion_, failure_);
-  return completion_;
+  service_.node().events().complete(completion, failure_);
+  return completion;
 }
 
-// Returns why it failed, if it did.
-Cause CollectiveOperation::run_jointly() {
-  try {
-    std::unique_ptr<JointRun>& run = preparation_->joint_run;
-    if (run == nullptr) {
-      const schedule::Shape& shape = plan_->schedule().shape;
+// False: there is no memory, and nothing was done. What the operator throws is noted as a failure.
+bool CollectiveOperation::run_jointly() noexcept {
+  std::unique_ptr<JointRun>& run = preparation_->joint_run;
+  if (run == nullptr) {
+    const schedule::Shape& shape = plan_->schedule().shape;
+    try {
       run = std::make_unique<JointRun>(plan_->algorithm(), shape, Layout(call_, shape));
+    } catch (const std::bad_alloc&) {
+      return false;
     }
-    for (Rank rank = 0; rank < group().size(); ++rank) {
-      run->set_member(rank, static_cast<CollectiveOperation*>(preparation_->met[rank])->call_);
-    }
-    run->run();
-    service_.endpoint().context().spend(cost_of(run->bytes()));
-    return nullptr;
-  } catch (...) {
-    return cause_of_current_exception("a collective");
   }
+  for (Rank rank = 0; rank < group().size(); ++rank) {
+    run->set_member(rank, static_cast<CollectiveOperation*>(preparation_->met[rank])->call_);
+  }
+  try {
+    run->run();
+  } catch (...) {
+    failure_ = cause_of_current_exception("a collective");
+  }
+  return true;
 }
 
 void CollectiveOperation::take_turn() noexcept { service_.endpoint().context().post(this); }

@@ -56,9 +56,10 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
   schedule::Shape shape = shape_of(call, members_.size());
   shape.hosts = hosts_;
   const std::size_t bytes = bytes_of_vector(call, members_.size());
+  const bool may_meet = service.may_meet(call, shape);
   const Choice choice = named.algorithm != nullptr
                             ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
-                            : service.selector().choose(shape, bytes, !key.is_listed, link_);
+                            : service.selector().choose(shape, bytes, !key.is_listed, link_, may_meet);
   const Plan& plan = find_or_make({choice.algorithm, choice.shape, me_});
   auto prepared = std::make_unique<Preparation>(key, plan);
   if (!key.is_listed) {
@@ -68,7 +69,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
     prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
                               !call.reduction().as_task &&
                               (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
-    if (service.may_meet(call, plan.schedule().shape)) prepared->met.resize(members_.size());
+    if (may_meet) prepared->met.resize(members_.size());
   }
   return prepared;
 }

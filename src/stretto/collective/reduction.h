@@ -39,7 +39,8 @@ concept TaskOperator = Element<T> && requires(const Op& op, Node& node, std::spa
 ///
 /// An operator of the user's runs as a task of its own, since it may take long, wait or throw. One that never does may
 /// say `static constexpr bool elementary = true`, and be noexcept: it then runs where the data arrive, between
-/// messages, which saves a hand-over to another thread each time (some microseconds). Or it is a TaskOperator.
+/// messages, which saves a hand-over to another thread each time (some microseconds); several threads may run it at
+/// once. Or it is a TaskOperator.
 template <class Op, class T>
 concept ReductionOperator =
     (Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>) || TaskOperator<Op, T>;

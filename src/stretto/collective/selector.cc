@@ -79,13 +79,15 @@ schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group) {
 
 Selector::Selector(const Surroundings& surroundings) : surroundings_(surroundings), costs_(costs_of(surroundings)) {}
 
-Choice Selector::choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link) {
+Choice Selector::choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link,
+                        bool meets) {
   schedule::Request request;
   request.shape = shape;
   request.equal_blocks = equal_blocks;
   request.bytes = schedule::size_class(schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
   request.placement = placement_of(surroundings_, link);
-  const Key key{shape, request.bytes, equal_blocks, link};
+  request.placement.meets = meets;
+  const Key key{shape, request.bytes, equal_blocks, link, meets};
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;

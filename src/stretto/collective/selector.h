@@ -37,11 +37,12 @@ class Selector {
   const Surroundings& surroundings() const noexcept { return surroundings_; }
 
   /// `shape` with the hosts of its group; `bytes` as bytes_of_vector has them. Sizes of one class
-  /// (schedule::size_class) have one choice.
-  Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link);
+  /// (schedule::size_class) have one choice. `meets`: members may meet for such a call (see Placement).
+  Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link,
+                bool meets = false);
 
  private:
-  using Key = std::tuple<schedule::Shape, std::uint64_t, bool, schedule::Link>;
+  using Key = std::tuple<schedule::Shape, std::uint64_t, bool, schedule::Link, bool>;
 
   const Surroundings& surroundings_;
   const schedule::CostTable costs_;

@@ -46,6 +46,8 @@ class Stream {
     if (meeting_ != nullptr) pass_by(*meeting_, end);
   }
   bool has_calls() const noexcept { return calls_ != first_; }
+  /// Whether something has come for the next call.
+  bool is_awaited() noexcept { return open_.find(calls_) != nullptr; }
 
   /// Sees to it that the next call takes no memory, from its number on to its end. It stands for so many. Where there
   /// is none it throws, and nothing has changed.

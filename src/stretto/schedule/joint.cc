@@ -5,8 +5,8 @@
 namespace stretto::schedule {
 namespace {
 
-constexpr Rank most_ranks = 64;
-// Of all ranks' vectors: more is faster where it lies in the caches of several cores.
+// A vector; and all ranks' vectors: more is faster where it lies in the caches of several cores.
+constexpr std::uint64_t most_vector_bytes = std::uint64_t{64} << 10U;
 constexpr std::uint64_t most_moved_bytes = std::uint64_t{1} << 20U;
 constexpr std::uint64_t most_reduced_bytes = std::uint64_t{256} << 10U;
 // For each rank that need not do its own part the others save about as much as it takes to combine some KiB.
@@ -39,10 +39,11 @@ class Work final : public Sink {
 }  // namespace
 
 bool pays_jointly(const Shape& shape, std::uint64_t bytes) noexcept {
-  if (shape.size < 2 || shape.size > most_ranks || shape.auxiliaries > 0 || !waits_for_all(shape.operation)) {
+  if (shape.size < 2 || shape.size > most_who_meet || shape.auxiliaries > 0 || !waits_for_all(shape.operation)) {
     return false;
   }
   const std::uint64_t vector = cuts_vector(shape.operation) ? bytes : times_bytes(shape.size, bytes);
+  if (vector > most_vector_bytes) return false;
   if (!is_reduction(shape.operation)) return vector <= most_moved_bytes / shape.size;
   return vector <= most_reduced_bytes / shape.size && vector <= (shape.size - 1) * most_bytes_saved;
 }

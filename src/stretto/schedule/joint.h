@@ -8,6 +8,9 @@
 /// Collectives whose ranks are nodes of one process, and that the one who comes last does for all (decision 49).
 namespace stretto::schedule {
 
+/// No more ranks meet: who comes last does so many calls, and what it goes by is made by each.
+inline constexpr Rank most_who_meet = 32;
+
 /// Whether such a call may be done so: no rank has its result before all have begun, and it takes no longer than where
 /// some work beside each other. `bytes` is as for simulate(). The same at all ranks.
 bool pays_jointly(const Shape& shape, std::uint64_t bytes) noexcept;

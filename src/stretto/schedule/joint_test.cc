@@ -32,12 +32,15 @@ TEST(Joint, OnlyWhatIsSmallBesideWhatItSaves) {
   EXPECT_FALSE(reduces(2, 8 * kib + 8));
   EXPECT_TRUE(reduces(16, 16 * kib));
   EXPECT_FALSE(reduces(16, 16 * kib + 8));
-  EXPECT_TRUE(reduces(64, 8));
-  EXPECT_FALSE(reduces(65, 8));
+  EXPECT_TRUE(reduces(most_who_meet, 8));
+  EXPECT_FALSE(reduces(most_who_meet + 1, 8));
   // A block for each rank: of 16, a vector is 16 blocks.
   const Shape exchange{.operation = Operation::all_to_all, .size = 16};
   EXPECT_TRUE(pays_jointly(exchange, 4 * kib));
   EXPECT_FALSE(pays_jointly(exchange, 4 * kib + 8));
+  const Shape pair{.operation = Operation::allgather, .size = 2};
+  EXPECT_TRUE(pays_jointly(pair, 32 * kib));
+  EXPECT_FALSE(pays_jointly(pair, 32 * kib + 8));
   EXPECT_FALSE(pays_jointly(exchange, ~std::uint64_t{0}));
 }
 
