@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <new>
 #include <ranges>
@@ -33,14 +32,15 @@ struct Shared {
 // Jobs may be set up at the same time, by threads of their own.
 std::shared_ptr<Shared> shared_of(const Surroundings& surroundings) {
   static std::mutex mutex;
-  static std::map<const Surroundings*, std::weak_ptr<Shared>> known;
+  static std::vector<std::weak_ptr<Shared>> known;
   const std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto& each) { return each.second.expired(); });
-  std::shared_ptr<Shared> shared = known[&surroundings].lock();
-  if (shared == nullptr) {
-    shared = std::make_shared<Shared>(surroundings);
-    known[&surroundings] = shared;
+  std::erase_if(known, [](const std::weak_ptr<Shared>& each) { return each.expired(); });
+  for (const std::weak_ptr<Shared>& each : known) {
+    std::shared_ptr<Shared> shared = each.lock();
+    if (shared != nullptr && &shared->selector.surroundings() == &surroundings) return shared;
   }
+  auto shared = std::make_shared<Shared>(surroundings);
+  known.push_back(shared);
   return shared;
 }
 
