@@ -89,6 +89,23 @@ TEST(MetCalls, OneMayHaveAPrecondition) {
   });
 }
 
+// The members still choose one schedule.
+TEST(MetCalls, OneMayHaveShards) {
+  test::run_on("local:2", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> total(6);
+    for (int call = 0; call < 20; ++call) {
+      const std::vector<int> plain(6, call);
+      const std::vector<std::vector<int>> shards(2, plain);
+      const bool has_shards = node.id() == 1 && call % 3 == 0;
+      const Event done =
+          has_shards ? allreduce(node, all, shards, total, sum) : allreduce(node, all, plain, total, sum);
+      co_await done;
+      EXPECT_EQ(total, std::vector<int>(6, (call % 3 == 0 ? 3 : 2) * call));
+    }
+  });
+}
+
 TEST(MetCalls, SeveralMayBeUnderWay) {
   test::run_on(local_3, [](Node& node) -> Task<> {
     const Group all = Group::all(node);

@@ -56,7 +56,8 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
   schedule::Shape shape = shape_of(call, members_.size());
   shape.hosts = hosts_;
   const std::size_t bytes = bytes_of_vector(call, members_.size());
-  const bool may_meet = service.may_meet(call, shape);
+  // Of what is the same at all members: one may have shards, which others need not know.
+  const bool may_meet = !key.is_listed && service.may_meet(call, shape);
   const Choice choice = named.algorithm != nullptr
                             ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
                             : service.selector().choose(shape, bytes, !key.is_listed, link_, may_meet);
