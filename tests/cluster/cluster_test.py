@@ -138,10 +138,9 @@ class Inline(unittest.TestCase):
             if count <= cores:
                 self.assertGreater(min(done), 0)
 
-    def test_where_nodes_share_a_process_the_last_one_is_through_at_once(self):
-        result = call([PROBE, "inline"], STRETTO_FABRIC="local:3")
-        small, _ = self.inline_calls(result, 3)
-        self.assertGreaterEqual(small, 0)  # of node 0, which may never be the last one
+    def test_where_nodes_share_a_process(self):
+        # They meet instead: how many calls node 0 is the last one to come to depends on the threads.
+        self.inline_calls(call([PROBE, "inline"], STRETTO_FABRIC="local:3"), 3)
 
 
 class Reproducible(unittest.TestCase):

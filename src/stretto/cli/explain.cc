@@ -275,7 +275,8 @@ void add_explain_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command->footer(
-      "The first schedule is what a job chooses: where ranks share cores, one that takes a little longer than another, but\n"
+      "The first schedule is what a job chooses: where ranks share cores, one that takes a little longer than another, "
+      "but\n"
       "with less work, may come before it. Costs are built in, or those of the file that STRETTO_TUNING names\n"
       "(`stretto tune` writes it). A predicted time with ~ comes from following some of the nodes. Examples:\n"
       "  stretto explain allreduce --nodes 8 --bytes 1M\n"

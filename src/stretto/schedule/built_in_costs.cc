@@ -2,9 +2,9 @@
 
 namespace stretto::schedule {
 
-// Of `local` and `host`: measured on two cores of a virtual EPYC (Linux 6.18, GCC 12), with pairs of nodes, 16 nodes of
-// a process and 16 processes (docs/decisions/0017). Of `wire`: from ping-pongs of UCX over TCP at 1 Gbit/s, to be
-// measured anew when the data path between hosts is.
+// Measured on two cores of virtual EPYCs (Linux 6.18, GCC 12): of `local` by `stretto tune`, with 8 and 16 nodes of a
+// process (docs/decisions/0049); of `host` with pairs and 16 processes (docs/decisions/0017). Of `wire`: from
+// ping-pongs of UCX over TCP at 1 Gbit/s, to be measured anew when the data path between hosts is.
 const CostTable& built_in_costs() {
   static const CostTable table{.links = {{{.call = 0.05e-6,
                                            .latency = 0.01e-6,

@@ -23,9 +23,9 @@ struct Candidate {
   Price price;
 };
 
-/// All ways, the cheapest first (Price::cost); of equal ones those with the shortest path, then those without auxiliaries, then that
-/// which is first in the registry, with fewest segments. Numbers of segments are powers of two, as long as that makes
-/// it cheaper and a segment's bytes take longer than the message that carries them.
+/// All ways, the cheapest first (Price::cost); of equal ones those with the shortest path, then those without
+/// auxiliaries, then that which is first in the registry, with fewest segments. Numbers of segments are powers of two,
+/// as long as that makes it cheaper and a segment's bytes take longer than the message that carries them.
 ///
 /// Where the shape has auxiliaries, it may be cheaper without them: such a candidate's shape has none, and the ranks
 /// from its size on do nothing.

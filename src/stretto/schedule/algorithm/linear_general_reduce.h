@@ -7,9 +7,10 @@ namespace stretto::schedule {
 /// Reduce from any participants to any receivers, by way of one receiver: it takes all inputs, combines them in rank
 /// order, and gives the other receivers the result.
 ///
-/// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear". For ranks that take turns on few cores,
-/// see linear_allreduce.h, and for operators that do not commute. The one is the first participant that receives, or
-/// the first other receiver where none does. Participants 0 to 3, of which 0 and 1 receive, and receiver 4:
+/// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear". For ranks that take turns on few
+/// cores, see linear_allreduce.h, and for operators that do not commute. The one is the first participant that
+/// receives, or the first other receiver where none does. Participants 0 to 3, of which 0 and 1 receive, and receiver
+/// 4:
 ///
 ///     rank         0                    1          2       3       4
 ///     start        a                    b          c       d
