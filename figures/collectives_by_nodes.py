@@ -152,10 +152,9 @@ slowest node. *LogGP* is `stretto simulate` on the same network, without a runti
 have; beside schedules that the runtime chose it is that of recursive doubling. The machine charges nothing for reductions,
 in both.
 
-Where the two differ there are three reasons. The runtime announces what is larger than 4 KiB, and cuts it into pieces of
-64 KiB: that costs it messages. `simulate` lets a node do its steps in their order, the runtime does each as soon as what it
-depends on is done: the sends of an all-to-all wait for nothing. And in `simulate` a node's overheads of sending and of
-receiving take turns on one processor, on the fabric `sim` they do not.
+Both go by the same rules (decision 51). Where they differ, the runtime asks for what is larger than 4 KiB, and cuts it
+into pieces of 64 KiB: that costs it messages. And nodes do not leave the barrier before a call at the same moment, except
+where their number is a power of two.
 
 The papers' vectors have 10,000 and 1,000,000 doubles (80,000 and 8,000,000 bytes), their blocks 2 to 32 KiB; those here
 are powers of two, which 16,384 nodes can share evenly. The Aspen paper's axis is the size, on a fixed number of nodes.

@@ -66,8 +66,9 @@ Tale tell(std::size_t count, const std::function<void(Node& liar, const fabric::
     const Group with_liar{0, 1};
     if (node.id() == 0) {
       std::vector<int> data(count, 7);
+      const CollectiveOptions whole = CollectiveOptions().algorithm("recursive_doubling");
       try {
-        co_await allreduce(node, with_liar, data, data, sum);
+        co_await allreduce(node, with_liar, data, data, sum, whole);
         tale.outcome_at_0 = "clean " + std::to_string(data.front()) + " " + std::to_string(data.back());
       } catch (const Error& error) {
         tale.outcome_at_0 = error.what();

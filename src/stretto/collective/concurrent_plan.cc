@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "stretto/base/hash.h"
@@ -41,14 +44,14 @@ std::vector<schedule::PlacedReduce> balanced(std::vector<schedule::PlacedReduce>
   return reduces;
 }
 
-// With vectors that are cut where one reduce is all there is: several of them, balanced, may leave less to do to the
-// busiest node if they are not.
-std::vector<schedule::PlacedReduce> whole(std::vector<schedule::PlacedReduce> reduces) {
-  static const schedule::Algorithm& aspen = schedule::find_algorithm("aspen_general_reduce");
+// What is best for one reduce alone may leave more than it need to the busiest node of several.
+std::vector<schedule::PlacedReduce> by(const schedule::Algorithm& algorithm,
+                                       std::vector<schedule::PlacedReduce> reduces) {
   for (schedule::PlacedReduce& each : reduces) {
-    if (!each.shape.commutative) continue;
-    each.algorithm = &aspen;
-    each.shape = aspen.with_segments(each.shape);
+    const schedule::Shape shape = algorithm.with_segments(each.shape);
+    if (!algorithm.supports(shape)) continue;
+    each.algorithm = &algorithm;
+    each.shape = shape;
   }
   return reduces;
 }
@@ -74,13 +77,25 @@ std::vector<std::vector<std::size_t>> each_alone(std::size_t count) {
   return sets;
 }
 
-// Balanced; whole if `may_be_whole` and that is better by a fifth at least: the load does not know that pieces of a
-// vector travel at the same time.
-std::vector<schedule::PlacedReduce> best_of(const std::vector<schedule::PlacedReduce>& travelling, bool may_be_whole) {
-  std::vector<schedule::PlacedReduce> best = balanced(travelling);
-  if (!may_be_whole) return best;
-  std::vector<schedule::PlacedReduce> moved_whole = balanced(whole(travelling));
-  return 5 * schedule::load_of(moved_whole) < 4 * schedule::load_of(best) ? moved_whole : best;
+// What takes the least time together: as given, balanced, or, if it `may_be_otherwise`, with all vectors whole, or cut,
+// and balanced.
+std::vector<schedule::PlacedReduce> best_of(std::vector<schedule::PlacedReduce> given, bool may_be_otherwise,
+                                            const Selector& selector) {
+  std::vector<std::vector<schedule::PlacedReduce>> candidates{std::move(given)};
+  candidates.push_back(balanced(candidates.front()));
+  if (may_be_otherwise) {
+    for (const std::string_view name : {"aspen_general_reduce", "scattered_general_reduce"}) {
+      candidates.push_back(balanced(by(schedule::find_algorithm(name), candidates.front())));
+    }
+  }
+  const auto cost = [&selector](const std::vector<schedule::PlacedReduce>& reduces) {
+    const std::optional<double> seconds = selector.seconds_together(reduces);
+    return seconds ? *seconds : static_cast<double>(schedule::load_of(reduces));
+  };
+  std::vector<double> costs;
+  std::transform(candidates.begin(), candidates.end(), std::back_inserter(costs), cost);
+  const auto best = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  return std::move(candidates[static_cast<std::size_t>(best)]);
 }
 
 }  // namespace
@@ -96,7 +111,7 @@ ConcurrentPlan::ConcurrentPlan(const std::vector<ReduceCall>& calls, const Named
     for (const std::size_t other : std::span(set).subspan(1)) travelling.back().bytes += reduces[other].bytes;
   }
   const std::vector<schedule::PlacedReduce> best =
-      is_balanced(together) ? best_of(travelling, named.algorithm == nullptr) : travelling;
+      is_balanced(together) ? best_of(travelling, named.algorithm == nullptr, selector) : travelling;
   const std::uint64_t digest = digest_of(calls, together);
   for (std::size_t set = 0; set < grouped.size(); ++set) {
     CallOfSet planned;

@@ -351,19 +351,20 @@ TEST(ConcurrentPlan, BalancesAndFusesAndIsFoundAgain) {
   EXPECT_EQ(sets(Together::balanced_and_fused), (Sets{{0, 2}, {1}, {3}}));
 
   const std::vector<ReduceCall> reversed = {call(figure.r1, 1), call(figure.r2_reversed, 1)};
-  const ConcurrentPlan given(reversed, {}, Together::fused, selector);
+  const Named aspen{&schedule::find_algorithm("aspen_general_reduce")};  // the order matters to it
+  const ConcurrentPlan given(reversed, aspen, Together::fused, selector);
   EXPECT_FALSE(given.sets[0].planned->order || given.sets[1].planned->order);
   ConcurrentPlans plans;
-  const auto plan = plans.find_or_make(reversed, {}, Together::balanced, selector);
+  const auto plan = plans.find_or_make(reversed, aspen, Together::balanced, selector);
   EXPECT_FALSE(plan->sets[0].planned->order);
   EXPECT_EQ(plan->sets[1].planned->order, Group({1, 2, 3}));
-  EXPECT_EQ(plans.find_or_make(reversed, {}, Together::balanced, selector), plan);
+  EXPECT_EQ(plans.find_or_make(reversed, aspen, Together::balanced, selector), plan);
   for (std::size_t count = 1; count <= 30; ++count) {
     EXPECT_NE(plans.find_or_make({call(figure.r1, count)}, {}, Together::balanced, selector), plan);
   }
-  EXPECT_NE(plans.find_or_make(reversed, {}, Together::balanced, selector), plan) << "30 others have come since";
-  EXPECT_NE(plans.find_or_make(reversed, {}, Together::as_given, selector),
-            plans.find_or_make(reversed, {}, Together::balanced, selector));
+  EXPECT_NE(plans.find_or_make(reversed, aspen, Together::balanced, selector), plan) << "30 others have come since";
+  EXPECT_NE(plans.find_or_make(reversed, aspen, Together::as_given, selector),
+            plans.find_or_make(reversed, aspen, Together::balanced, selector));
 }
 
 // One after the other long vectors are cut; two of Fig. 5 leave less to do to nodes 1 and 2 if they are not.

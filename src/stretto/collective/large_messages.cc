@@ -224,8 +224,16 @@ void LargeMessages::start_receive(std::uint32_t step) {
     if (incoming.known) take_granted(step);
     return;
   }
-  if (!incoming.told) say_ready(step);
+  if (!incoming.told && may_ask(step)) say_ready(step);
   if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
+}
+
+// Only where all members may send to all others at once; and nobody is kept waiting who could end before all have
+// begun.
+bool LargeMessages::may_ask(std::uint32_t step) {
+  const bool may_cross = !step_at(step).shares_memory && operation_.plan().sends_wait_for_none() &&
+                         schedule::waits_for_all(operation_.call_.operation());
+  return !may_cross || requests_.may_ask(step, data_of(step).size());
 }
 
 // Tells the sender where to put it: in place if it can reach that, else beside.
@@ -496,9 +504,21 @@ void LargeMessages::on_piece(NodeId from, std::uint32_t step) {
   operation_.finish_if_untouched();
   // Pieces come in any order: what has landed is known when all have.
   const std::size_t bytes = step_at(step).data.bytes;
+  if (!is_begun()) return;
+  ask_for_others(step);
   if (!is_begun() || incoming.pieces < pieces_of(bytes)) return;
   operation_.service_.forget_landing(incoming.landing);
   landed(step, bytes);
+}
+
+// A piece of a receive has come: others may follow.
+void LargeMessages::ask_for_others(std::uint32_t step) {
+  requests_.came(step, std::min(data_of(step).size(), piece_bytes));
+  while (is_begun()) {
+    const std::uint32_t next = requests_.next();
+    if (next == Requests::none) return;
+    operation_.or_fail([this, next] { say_ready(next); });
+  }
 }
 
 void LargeMessages::note_exposures(Exposures& exposures) const {

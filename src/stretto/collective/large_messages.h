@@ -8,6 +8,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/collective/exposures.h"
 #include "stretto/collective/placed_plan.h"
+#include "stretto/collective/requests.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
 #include "stretto/fabric/endpoint.h"
@@ -28,7 +29,10 @@ class LargeMessages {
   LargeMessages& operator=(const LargeMessages&) = delete;
   ~LargeMessages() { release_staging(); }
   /// Forgets all of a call that is over, for another one like it.
-  void renew() noexcept { std::fill(transfers_.begin(), transfers_.end(), Transfer()); }
+  void renew() noexcept {
+    std::fill(transfers_.begin(), transfers_.end(), Transfer());
+    requests_.clear();
+  }
   /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage).
   void disengage() noexcept {
     if (engaged_) end_engagement();
@@ -88,6 +92,8 @@ class LargeMessages {
   /// Whether data of complete sends are still to be read by their receivers.
   bool has_lent() const noexcept { return lent_ > 0; }
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
+  /// Whether the step's peer was told where our memory is.
+  bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }
   /// Whether the step's peer has said anything of it.
   bool is_known(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].known; }
   /// Notes the live peers that were told where our memory is, and have not said yet that they are through with it.
@@ -123,6 +129,8 @@ class LargeMessages {
   void lend(std::uint32_t step);
   void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
   void take_granted(std::uint32_t step);
+  bool may_ask(std::uint32_t step);
+  void ask_for_others(std::uint32_t step);
   void say_ready(std::uint32_t step);
   void send_later(std::uint32_t step);
   void write_piece(std::uint32_t step, std::size_t upto);
@@ -140,7 +148,8 @@ class LargeMessages {
   CollectiveOperation& operation_;
   std::vector<Transfer> transfers_;      // by step, when the first of them is large
   std::vector<std::uint32_t> sendings_;  // sends on their way, and grants being staged, in order
-  std::uint32_t lent_ = 0;               // sends that is_lent_out is true of
+  Requests requests_;
+  std::uint32_t lent_ = 0;  // sends that is_lent_out is true of
   bool engaged_ = false;
 };
 

@@ -174,6 +174,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void end_for_size(NodeId from, const CallHeader& theirs, std::uint64_t bytes, std::uint32_t step);
   void on_hello(const HelloHeader& header, NodeId from);
+  bool is_held(std::uint32_t step) const noexcept;
+  void send_beyond_window(std::uint32_t step);
   void on_held(const CallHeader& header, NodeId from);
   void on_pull(const CallHeader& header, NodeId from);
   void on_data(const CallHeader& theirs, const fabric::Message& message);

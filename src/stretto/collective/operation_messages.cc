@@ -13,6 +13,14 @@
 
 namespace stretto {
 
+namespace {
+
+bool may_be_eager(const PlacedStep& send) noexcept {
+  return !send.is_large() && (!send.is_pulled || send.data.bytes <= most_sent_though_pulled);
+}
+
+}  // namespace
+
 // The message of a step, or one about it.
 void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstByteSpan header,
                                   ConstByteSpan payload) const {
@@ -21,17 +29,31 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
 
 void CollectiveOperation::start_send(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
-  if (what.is_large() || (what.is_pulled && what.data.bytes > most_sent_though_pulled)) {
+  if (!may_be_eager(what)) {
     large_.start_send(step);
     return;
   }
   if (what.is_pulled && large_.send_in_place(step)) return;
-  if (!plan_->meets_everybody()) states_.set_heard_by(plan_->index_of_peer_of(step));
+  const std::size_t peer = plan_->index_of_peer_of(step);
+  if (!plan_->meets_everybody()) states_.set_heard_by(peer);
   if (service_.eager_window().take(what.node, what.data.bytes)) {
     send_data(step);
-  } else {
+  } else if (states_.has_asked(peer)) {
+    send_beyond_window(step);
+  } else if (states_.note_told_of_held(peer)) {
     send_to(what.node, fabric::MessageType::collective_held, stretto::bytes_of(header(what.tag)));
   }
+}
+
+// Whether a send waits to be asked for, since the window was full.
+bool CollectiveOperation::is_held(std::uint32_t step) const noexcept {
+  return states_.of(step) == StepStates::State::started && may_be_eager(step_at(step)) && !large_.is_told(step);
+}
+
+// Its receiver has begun, and has a place for it.
+void CollectiveOperation::send_beyond_window(std::uint32_t step) {
+  service_.eager_window().overdraw(step_at(step).node, step_at(step).data.bytes);
+  send_data(step);
 }
 
 // All of a row at once, if all of them may start. What they send was made by the same step, so that they mostly do.
@@ -196,11 +218,16 @@ void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
 
 void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = send_step(from, theirs.tag);
-  if (step == Plan::none || states_.of(step) != StepStates::State::started || step_at(step).is_large()) {
-    refuse(from, "asks for data that are not held");
+  if (step == Plan::none || !is_held(step)) refuse(from, "asks for data that are not held");
+  const std::size_t peer = plan_->index_of_peer_of(step);
+  states_.set_has_asked(peer);
+  send_beyond_window(step);
+  // It was told of the first of them only.
+  for (std::uint32_t other = 0; other < plan_->steps().size(); ++other) {
+    if (step_at(other).kind == schedule::StepKind::send && step_at(other).node == from && is_held(other)) {
+      send_beyond_window(other);
+    }
   }
-  service_.eager_window().overdraw(from, step_at(step).data.bytes);
-  send_data(step);
   run();
 }
 

@@ -7,27 +7,24 @@ namespace stretto {
 
 namespace {
 
-// Virtual time passes for messages alone.
+// Virtual time passes for messages alone. What is large is asked for by one.
 schedule::Costs costs_of(const fabric::SimOptions& machine) {
   return {.latency = machine.latency,
           .overhead = machine.overhead,
+          .announcement = machine.overhead,
           .gap = machine.gap,
           .byte_time = machine.seconds_per_byte};
 }
 
-// A message announces what is large. Its ends are busy beside all else that they do, which a price adds up: so half.
-double announcement_by(double overhead) { return overhead / 2; }
-
 schedule::Costs costs_inside_hosts(const fabric::SimOptions& machine) {
   return {.latency = machine.inside_latency,
           .overhead = machine.inside_overhead,
-          .announcement = announcement_by(machine.inside_overhead),
+          .announcement = machine.inside_overhead,
           .byte_time = machine.inside_seconds_per_byte};
 }
 
 // Where segments are reached, bytes take time in small messages alone: the sender's, of which each end is priced half.
 schedule::Costs in_place(schedule::Costs costs) {
-  costs.announcement = announcement_by(costs.overhead);
   costs.inline_time = costs.byte_time / 2;
   costs.byte_time = 0;
   return costs;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <tuple>
 
 #include "stretto/collective/group.h"
@@ -40,6 +42,11 @@ class Selector {
   /// (schedule::size_class) have one choice. `meets`: members may meet for such a call (see Placement).
   Choice choose(const schedule::Shape& shape, std::size_t bytes, bool equal_blocks, schedule::Link link,
                 bool meets = false);
+
+  /// See schedule::seconds_together; over wires.
+  std::optional<double> seconds_together(std::span<const schedule::PlacedReduce> reduces) const {
+    return schedule::seconds_together(reduces, placement_of(surroundings_, schedule::Link::wire), costs_);
+  }
 
  private:
   using Key = std::tuple<schedule::Shape, std::uint64_t, bool, schedule::Link, bool>;

@@ -88,7 +88,7 @@ TEST(Selector, InsideAHostOfASimulatedMachineNothingGoesByAWire) {
   here.simulated = &one;
   EXPECT_FALSE(placement_of(here, Link::host).maps);
   EXPECT_EQ(costs_of(here).of(Link::host).latency, 3e-6);
-  EXPECT_EQ(costs_of(here).of(Link::host).announcement, 1e-6);
+  EXPECT_EQ(costs_of(here).of(Link::host).announcement, 2e-6);
   for (const char* const machine : {"sim:6,hosts=3", "sim:6,hosts=3,peer_pointer=segments"}) {
     test::run_on(machine, [machine](Node& node) {
       const CollectiveService& service = CollectiveService::of(node);

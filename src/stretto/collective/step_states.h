@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// How far a run of a plan has come: each step's state, those that may start now, and which peers have heard from us.
+/// How far a run of a plan has come: each step's state, those that may start now, and what is known of each peer.
 /// Of steps that may start at once those go first that the schedule lists first: so algorithms, and prices, mean it.
 class StepStates {
  public:
@@ -114,11 +114,16 @@ class StepStates {
 
   bool has_message(std::uint32_t step) const noexcept { return messages()[step] != 0; }
 
-  bool heard_by(std::size_t peer) const noexcept { return heard_by_peers()[peer] != 0; }
-  void set_heard_by(std::size_t peer) noexcept {
-    unheard_ -= std::exchange(heard_by_peers()[peer], std::uint8_t{1}) ^ 1U;
-  }
+  // Of peers, by their place in the plan's list.
+
+  bool heard_by(std::size_t peer) const noexcept { return (peers()[peer] & has_heard) != 0; }
+  void set_heard_by(std::size_t peer) noexcept { unheard_ -= note(peer, has_heard) ? 1U : 0U; }
   bool heard_by_all() const noexcept { return unheard_ == 0; }
+  /// Notes that it has been told that data are held for it. False: it had been.
+  bool note_told_of_held(std::size_t peer) noexcept { return note(peer, is_told_of_held); }
+  /// Whether it has asked for those.
+  bool has_asked(std::size_t peer) const noexcept { return (peers()[peer] & asks) != 0; }
+  void set_has_asked(std::size_t peer) noexcept { note(peer, asks); }
 
   /// The first step that is not complete; their number when all are.
   std::uint32_t first_incomplete() noexcept {
@@ -130,10 +135,15 @@ class StepStates {
   std::uint32_t* runnable() noexcept { return words_ + steps_; }
   std::uint8_t* states() const noexcept { return reinterpret_cast<std::uint8_t*>(words_ + 2 * steps_); }
   std::uint8_t* messages() const noexcept { return states() + steps_; }
-  std::uint8_t* heard_by_peers() const noexcept { return messages() + steps_; }
+  enum OfPeer : std::uint8_t { has_heard = 1, is_told_of_held = 2, asks = 4 };
+  std::uint8_t* peers() const noexcept { return messages() + steps_; }
+  bool note(std::size_t peer, OfPeer what) noexcept {
+    const std::uint8_t known = std::exchange(peers()[peer], static_cast<std::uint8_t>(peers()[peer] | what));
+    return (known & what) == 0;
+  }
 
   // By step: how many of its dependencies are not complete. Then the steps that may start, the first one last. Then
-  // bytes: by step, its state, and whether its message has come; and by peer of the plan, whether it has heard from us.
+  // bytes: by step, its state, and whether its message has come; and by peer, what is known of it.
   std::uint32_t* words_ = nullptr;
   std::size_t steps_ = 0;
   std::uint32_t runnables_ = 0;

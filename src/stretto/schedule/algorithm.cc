@@ -299,6 +299,11 @@ bool Algorithm::is_canonical(const Shape&) const { return false; }
 
 bool Algorithm::rotation_symmetric(const Shape&) const { return false; }
 
+Lead Algorithm::lead(const Shape&) const {
+  if (!is_reduction(operation())) return {.sends = 1, .receives = Lead::all};
+  return {.sends = 1, .receives = 2};
+}
+
 Blocking Algorithm::blocking(const Shape&) const { return {}; }
 
 Shape Algorithm::with_segments(Shape shape, std::uint32_t segments) const {

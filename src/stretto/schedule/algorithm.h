@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,6 +40,23 @@ struct Blocking {
 
   std::uint32_t unit = 1;
   std::uint32_t most_segments = 1;
+};
+
+/// How many rounds ranks may lag behind: what the times of rounds that overlap are worked out from.
+struct Lead {
+  static constexpr std::uint32_t all = ~std::uint32_t{0};  ///< of the rounds before
+
+  /// A rank sends in a round though it is not through with fewer rounds before than these. It always waits for less.
+  std::uint32_t sends = 1;
+  /// Likewise it has room for what it receives, but for that of other messages of the same round.
+  std::uint32_t receives = 1;
+
+  /// How many rounds are looked back for it.
+  std::uint32_t rounds_to_keep() const noexcept {
+    return std::max(sends == all ? 1 : sends, receives == all ? 1 : receives);
+  }
+
+  friend bool operator==(const Lead&, const Lead&) = default;
 };
 
 /// A collective algorithm as two pure functions: how many rounds, and what a rank does in each.
@@ -91,6 +109,9 @@ class Algorithm {
   /// Whether rank r does in each round what rank 0 does, with all peers, and the blocks that belong to ranks, moved on
   /// by r (mod size): then one clock tells the time of all ranks on a uniform network.
   virtual bool rotation_symmetric(const Shape& shape) const;
+  /// By default a rank sends what it received in the round before; it has had room for all that it receives from the
+  /// beginning or, where it combines, since it combined what came two rounds before.
+  virtual Lead lead(const Shape& shape) const;
 
  protected:
   Algorithm() = default;

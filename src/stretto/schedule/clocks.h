@@ -1,17 +1,51 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stretto/schedule/hosts.h"
 
 namespace stretto::schedule {
 
-/// When a rank is free, for its next step, its next send and its next receive. Seconds.
+/// When a rank's processor is through with what it has done, and when the wire by which it sends and receives is free.
+/// Seconds.
 struct Clock {
   double now = 0;
   double next_send = 0;
   double next_receive = 0;
+
+  double sent = 0;  ///< when it was through with its last send, which may be earlier than `now` (see Walk)
+  double busy = 0;  ///< for how long it has worked, all in all
+
+  void work(double seconds) {
+    now += seconds;
+    busy += seconds;
+  }
+};
+
+/// When ranks were through with the last rounds.
+class History {
+ public:
+  /// Looks so many rounds back.
+  explicit History(std::uint32_t rounds) : ends_(rounds) {}
+
+  void end_round(std::span<const Clock> clocks) {
+    std::vector<double>& ends = ends_[rounds_++ % ends_.size()];
+    ends.clear();
+    for (const Clock& clock : clocks) ends.push_back(clock.now);
+  }
+  /// Of the round that lies so many back, the last one being 1; the beginning of all where there was none. One clock
+  /// stands for all ranks. REQUIRES: it looks so far back, or there was none.
+  double end_of(std::uint32_t rounds_back, Rank rank) const {
+    if (rounds_back > rounds_) return 0;
+    const std::vector<double>& ends = ends_[(rounds_ - rounds_back) % ends_.size()];
+    return ends.size() == 1 ? ends.front() : ends[rank];
+  }
+
+ private:
+  std::vector<std::vector<double>> ends_;
+  std::uint32_t rounds_ = 0;
 };
 
 /// When what connects hosts is free: the ranks of a host share it.
@@ -19,6 +53,7 @@ class HostWires {
  public:
   explicit HostWires(const Hosts& hosts) : hosts_(hosts), wires_(hosts.are_known() ? hosts.count() : 0) {}
 
+  bool are_known() const { return hosts_.are_known(); }
   /// Whether a message goes from host to host, and so over these. Of hosts that are not known, nothing does.
   bool lie_between(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) != hosts_.of(b); }
   bool are_inside(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) == hosts_.of(b); }

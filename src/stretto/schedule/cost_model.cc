@@ -6,6 +6,7 @@
 #include "stretto/base/hash.h"
 #include "stretto/schedule/in_place.h"
 #include "stretto/schedule/joint.h"
+#include "stretto/schedule/reduces_together.h"
 #include "stretto/schedule/walk.h"
 
 namespace stretto::schedule {
@@ -13,6 +14,10 @@ namespace {
 
 /// Steps, of all ranks, that are walked for an exact price; and that are looked at to tell ranks of hosts apart.
 constexpr std::uint64_t most_steps = 30'000;
+
+/// Where all send to several and receive from several at once over wires, they fall out of step, and wires stand idle
+/// (decision 50).
+constexpr double delay_of_crossing = 1.1;
 
 /// How data get to who combines them in the first round.
 enum class Way : std::uint8_t {
@@ -104,22 +109,30 @@ class ExecutorTiming {
   ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const LinkCosts& costs,
                  bool all)
       : shape_(shape),
+        lead_(algorithm.lead(shape)),
         between_{costs.between, placement.link == Link::wire, placement.maps && placement.link != Link::wire,
                  shape.hosts.are_known()},
         inside_{costs.inside, placement.inside == Link::wire, placement.maps && placement.inside != Link::wire, false},
         multicasts_(placement.multicasts),
         pause_(pause_of(shape, placement, costs.between)),
         wires_(shape.hosts),
-        readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all) {}
+        readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all),
+        takes_in_turn_(shape.size, false),
+        crosses_(shape.size, false) {}
 
   /// How many ranks each further step stands for, in sums.
   void weigh(double weight) { weight_ = weight; }
 
-  void begin_round(std::uint32_t round, std::span<const Clock> clocks) {
+  void begin_round(std::uint32_t round, const History& history) {
     round_ = round;
-    ready_.clear();
-    for (const Clock& clock : clocks) ready_.push_back(clock.now);
-    if (clocks.size() != shape_.size) wires_.all_free_at(clocks.front().now);
+    history_ = &history;
+  }
+  /// What connects hosts is free, for those who follow few and count rounds by themselves.
+  void free_wires(double time) { wires_.all_free_at(time); }
+  /// When a rank's wire is, at the latest.
+  double wire_free_at(Rank rank, const Clock& clock) {
+    const Clock& wire = wires_.are_known() ? wires_.of(rank) : clock;
+    return std::max(wire.next_send, wire.next_receive);
   }
   /// Which rank's clock the next calls are about, for those who follow few.
   void speak_of(Rank me) { me_ = me; }
@@ -129,7 +142,12 @@ class ExecutorTiming {
     has_waited_ = false;
     last_sent_.count = 0;
     end_row();
+    takes_in_turn_[me] = reuses_a_place();
+    crosses_[me] = !is_reduction(shape_.operation) &&
+                   (lead_.sends == Lead::all || (has_several(StepKind::send) && has_several(StepKind::receive)));
   }
+  /// Where there is no room for everything at once, what is large comes when it is asked for.
+  bool takes_in_turn() const { return takes_in_turn_[me_]; }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
     const Path& path = path_to(step.peer);
@@ -148,46 +166,57 @@ class ExecutorTiming {
       work(clock, costs.announcement + costs.overhead);
       return clock.now + costs.latency;
     }
-    if (is_large) {
-      clock.now = std::max(clock.now, ready_at(step.peer) + costs.announcement + costs.latency);
-      work(clock, costs.announcement);
-    }
+    const double may_go = is_large ? ready_at(step.peer) + costs.announcement + costs.latency : 0;
     if (!path.is_wire) {
-      const bool is_packed = path.shares_memory && !is_large;
-      const double byte_time = is_packed ? costs.inline_time : copying_time(step, costs);
+      if (is_large) {
+        clock.now = std::max(clock.now, may_go);
+        work(clock, costs.announcement);
+      }
+      const double byte_time = path.shares_memory && !is_large ? costs.inline_time : copying_time(step, costs);
       work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
       if (weight_ > 0) row_ = {step.source(), &path, clock.now + costs.latency};
       return clock.now + costs.latency;
     }
-    const double streaming = static_cast<double>(bytes) * costs.byte_time;
-    Clock& wire = wire_on(path, clock);
-    const double start = std::max(clock.now, wire.next_send);
-    clock.now = start;
-    work(clock, costs.overhead);
-    wire.next_send = start + costs.gap + streaming;
-    return clock.now + streaming + costs.latency;
+    // Whoever waits for a receiver or for the wire is free for something else.
+    const double handling = costs.overhead + (is_large ? costs.announcement : 0);
+    work(clock, handling);
+    Clock& wire = wire_of(me_, path, clock);
+    const double begin = std::max({clock.now, wire.next_send, is_large ? may_go + handling : 0});
+    wire.next_send = begin + costs.gap + static_cast<double>(bytes) * costs.byte_time;
+    return begin + costs.latency;
   }
 
-  void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
+  double land(Clock& of_receiver, const Message& message) {
+    const Path& path = path_between(message.from, message.to);
+    if (!path.is_wire || comes_in_turn(message.to, path, message.bytes)) return message.arrival;
+    const bool is_delayed = crosses_[message.to] && !is_packed(message.to, path, message.bytes);
+    return come_in(wire_of(message.to, path, of_receiver), path, message.bytes, message.arrival,
+                   is_delayed ? delay_of_crossing : 1);
+  }
+
+  void await(Clock& clock, const Step& step, std::uint64_t bytes) {
+    const Path& path = path_to(step.peer);
+    if (!comes_in_turn(me_, path, bytes)) ask(clock, path, bytes);
+  }
+
+  void receive(Clock& clock, const Step& step, std::uint64_t bytes, double landed) {
     const Path& path = path_to(step.peer);
     const Costs& costs = path.costs;
     const Way way = way_to(me_, path, bytes);
-    const bool is_large = bytes > most_inline_bytes || way != Way::sent;
+    const bool packed = is_packed(me_, path, bytes);
     if (weight_ > 0) end_row();
-    if (is_large && way != Way::lent) work(clock, costs.announcement);
-    // Where no wire sees to it, what is large still comes in turn: who combines has room for little of it at a time.
-    const bool comes_in_turn = path.is_wire || (is_large && !path.shares_memory);
-    Clock& wire = wire_on(path, clock);
-    clock.now = std::max({clock.now, arrival, comes_in_turn ? wire.next_receive : 0});
+    const bool in_turn = comes_in_turn(me_, path, bytes);
+    if (in_turn) ask(clock, path, bytes);
+    clock.now = std::max(clock.now, landed);
+    if (in_turn) clock.now = come_in(wire_of(me_, path, clock), path, bytes, clock.now);
     if (!has_waited_) {
       turns_ += weight_;
       clock.now += pause_;
     }
     has_waited_ = has_waited_ || weight_ > 0;
-    if (comes_in_turn) wire.next_receive = clock.now + costs.gap + static_cast<double>(bytes) * costs.byte_time;
     if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
     const double copied = is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
-    work(clock, costs.overhead + static_cast<double>(bytes) * (is_large ? copied : costs.inline_time));
+    work(clock, costs.overhead + static_cast<double>(bytes) * (packed ? costs.inline_time : copied));
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) {
@@ -206,7 +235,7 @@ class ExecutorTiming {
 
  private:
   void work(Clock& clock, double seconds) {
-    clock.now += seconds;
+    clock.work(seconds);
     busy_ += weight_ * seconds;
   }
 
@@ -217,7 +246,8 @@ class ExecutorTiming {
     bool shares_memory;
     bool leaves_the_host;
   };
-  const Path& path_to(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : between_; }
+  const Path& path_between(Rank a, Rank b) const { return wires_.are_inside(a, b) ? inside_ : between_; }
+  const Path& path_to(Rank peer) const { return path_between(me_, peer); }
   /// Small messages that are alike, one after the other.
   struct Row {
     BlockRef source;
@@ -230,8 +260,46 @@ class ExecutorTiming {
   }
   void end_row() { row_.path = nullptr; }
   /// Who is not followed, but only met, has a clock for this one message.
-  Clock& wire_on(const Path& path, Clock& clock) {
-    return weight_ > 0 && path.leaves_the_host ? wires_.of(me_) : clock;
+  Clock& wire_of(Rank rank, const Path& path, Clock& clock) {
+    return weight_ > 0 && path.leaves_the_host ? wires_.of(rank) : clock;
+  }
+
+  /// What is large is asked for.
+  void ask(Clock& clock, const Path& path, std::uint64_t bytes) {
+    if (is_packed(me_, path, bytes) || way_to(me_, path, bytes) == Way::lent) return;
+    work(clock, path.costs.announcement);
+    if (path.is_wire) wire_of(me_, path, clock).next_send += path.costs.gap;
+  }
+  /// Whether it is asked for when there is room for it.
+  bool comes_in_turn(Rank receiver, const Path& path, std::uint64_t bytes) {
+    return takes_in_turn_[receiver] && !path.shares_memory && !is_packed(receiver, path, bytes);
+  }
+  /// When all of a message is there that begins to come in, one after another. Where there is no wire, its sender's
+  /// time has brought it.
+  static double come_in(Clock& wire, const Path& path, std::uint64_t bytes, double now, double delay = 1) {
+    const double begin = std::max(now, wire.next_receive);
+    const double streaming = static_cast<double>(bytes) * path.costs.byte_time * delay;
+    wire.next_receive = begin + path.costs.gap + streaming;
+    return path.is_wire ? begin + streaming : begin;
+  }
+  /// Whether there are several peers of such steps.
+  bool has_several(StepKind kind) const {
+    const auto first = std::find_if(steps_.begin(), steps_.end(), [&](const Step& step) { return step.kind == kind; });
+    return std::any_of(first, steps_.end(),
+                       [&](const Step& step) { return step.kind == kind && step.peer != first->peer; });
+  }
+  /// Whether this rank receives several messages of the round to one place.
+  bool reuses_a_place() {
+    places_.clear();
+    for (const Step& step : steps_) {
+      if (step.kind == StepKind::receive) places_.push_back(step.destination());
+    }
+    if (!is_reduction(shape_.operation) || places_.size() < 2) return false;
+    const auto key = [](const BlockRef& place) { return std::pair(place.buffer, place.first); };
+    std::sort(places_.begin(), places_.end(), [&](const BlockRef& a, const BlockRef& b) { return key(a) < key(b); });
+    return std::adjacent_find(places_.begin(), places_.end(), [](const BlockRef& a, const BlockRef& b) {
+             return a.buffer == b.buffer && b.first - a.first < a.count;
+           }) != places_.end();
   }
 
   /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
@@ -242,7 +310,10 @@ class ExecutorTiming {
     return costs.byte_time + (is_of_others && !is_known ? costs.forwarding : 0);
   }
 
-  double ready_at(Rank peer) const { return ready_.size() == 1 ? ready_.front() : ready_[peer]; }
+  double ready_at(Rank peer) const { return history_->end_of(lead_.receives, peer); }
+  bool is_packed(Rank receiver, const Path& path, std::uint64_t bytes) {
+    return bytes <= most_inline_bytes && way_to(receiver, path, bytes) == Way::sent;
+  }
   Way way_to(Rank receiver, const Path& path, std::uint64_t bytes) {
     return round_ == 0 && path.shares_memory ? readers_.way_to(receiver, bytes) : Way::sent;
   }
@@ -261,13 +332,18 @@ class ExecutorTiming {
   }
 
   const Shape& shape_;
+  Lead lead_;
   Path between_;
   Path inside_;
   bool multicasts_;
   double pause_;
   HostWires wires_;
   Readers readers_;
-  std::vector<double> ready_;  ///< when each rank is ready for the messages of this round; one for all if alike
+  const History* history_ = nullptr;
+  // By rank, in this round:
+  std::vector<bool> takes_in_turn_;
+  std::vector<bool> crosses_;  ///< sends to several and receives from several, and combines nothing
+  std::vector<BlockRef> places_;
   std::span<const Step> steps_;
   Rank me_ = 0;
   std::uint32_t round_ = 0;
@@ -289,14 +365,21 @@ struct Walked {
   bool is_exact = true;
 };
 
+/// Until the last rank is through.
+template <class Walk>
+double walk_all_rounds(Walk& walk, std::uint32_t rounds) {
+  for (std::uint32_t round = 0; round < rounds; ++round) walk.walk_round(round);
+  double last = 0;
+  for (const Clock& clock : walk.clocks()) last = std::max(last, clock.now);
+  return last;
+}
+
 Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
                 const LinkCosts& costs, bool one_for_all) {
   ExecutorTiming timing(algorithm, shape, placement, costs, !one_for_all);
-  Walk walk(algorithm, shape, bytes, timing, one_for_all);
-  const std::uint32_t rounds = algorithm.rounds(shape);
-  for (std::uint32_t round = 0; round < rounds; ++round) walk.walk_round(round);
-  Walked walked;
-  for (const Clock& clock : walk.clocks()) walked.path = std::max(walked.path, clock.now);
+  const BlockLengths lengths(shape, bytes);
+  Walk walk(algorithm, shape, lengths, timing, one_for_all);
+  Walked walked{.path = walk_all_rounds(walk, algorithm.rounds(shape))};
   const std::uint64_t stands_for = one_for_all ? shape.size : 1;
   walked.busy = timing.busy() * static_cast<double>(stands_for);
   walked.turns = timing.turns() * static_cast<double>(stands_for);
@@ -304,7 +387,7 @@ Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t by
   return walked;
 }
 
-/// Follows a few ranks, all of which begin each round when the last of them is through with the one before.
+/// Follows a few ranks, all of which begin each round when the last of them is through with the one that it waits for.
 class Sketch final : private Sink {
  public:
   Sketch(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
@@ -312,6 +395,8 @@ class Sketch final : private Sink {
       : algorithm_(algorithm),
         shape_(shape),
         lengths_(shape, bytes),
+        lead_(algorithm.lead(shape)),
+        history_(lead_.rounds_to_keep()),
         timing_(algorithm, shape, placement, costs, false) {
     choose_ranks();
   }
@@ -367,9 +452,10 @@ class Sketch final : private Sink {
   void emit(const Step& step) override { steps_.push_back(step); }
 
   void walk_round(std::uint32_t round) {
-    const double begin = now_;
-    const Clock start{begin, begin, begin};
-    timing_.begin_round(round, {&start, 1});
+    const double begin = lead_.sends == 1 ? now_ : std::max(history_.end_of(lead_.sends, 0), free_);
+    const Clock start{.now = begin, .next_send = begin, .next_receive = begin};
+    timing_.begin_round(round, history_);
+    timing_.free_wires(begin);
     for (const Followed& each : ranks_) {
       steps_.clear();
       algorithm_.steps(shape_, each.rank, round, *this);
@@ -379,7 +465,10 @@ class Sketch final : private Sink {
       for (std::size_t at = 0; at < steps_.size(); ++at) take(clock, start, each, at);
       all_steps_ += each.stands_for * static_cast<double>(steps_.size());
       now_ = std::max(now_, clock.now);
+      free_ = std::max({free_, begin + clock.busy, timing_.wire_free_at(each.rank, clock)});
     }
+    const Clock end{.now = now_};
+    history_.end_round({&end, 1});
   }
 
   void take(Clock& clock, const Clock& start, const Followed& who, std::size_t at) {
@@ -402,7 +491,9 @@ class Sketch final : private Sink {
     Clock receiver;
     timing_.weigh(0);
     timing_.speak_of(step.peer);
-    timing_.receive(receiver, its_receive, bytes, arrival);
+    const double landed = timing_.land(receiver, {who.rank, step.peer, arrival, bytes});
+    timing_.await(receiver, its_receive, bytes);
+    timing_.receive(receiver, its_receive, bytes, landed);
     timing_.speak_of(who.rank);
     timing_.weigh(who.stands_for);
     now_ = std::max(now_, receiver.now);
@@ -419,19 +510,28 @@ class Sketch final : private Sink {
     const double arrival = timing_.send(sender, its_send, bytes);
     timing_.speak_of(who.rank);
     timing_.weigh(who.stands_for);
-    timing_.receive(clock, step, bytes, arrival);
+    timing_.await(clock, step, bytes);
+    timing_.receive(clock, step, bytes, timing_.land(clock, {step.peer, who.rank, arrival, bytes}));
   }
 
   const Algorithm& algorithm_;
   const Shape& shape_;
   BlockLengths lengths_;
+  Lead lead_;
+  History history_;
   ExecutorTiming timing_;
   std::vector<Followed> ranks_;
   std::vector<Step> steps_;
   double now_ = 0;
+  double free_ = 0;  ///< when the ranks and their wires are free for another round that waits for nothing else
   double messages_ = 0;
   double all_steps_ = 0;
 };
+
+/// All ranks' steps are fewer for any algorithm that sends a message to a peer a round.
+std::uint64_t most_steps_of(const Algorithm& algorithm, const Shape& shape) {
+  return std::uint64_t{shape.size} * shape.size * algorithm.rounds(shape) * 4;
+}
 
 Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const LinkCosts& costs, Follow follow) {
@@ -440,9 +540,7 @@ Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
   const auto exactly = [&] { return walk_all(algorithm, shape, bytes, placement, costs, one_for_all); };
   if (one_for_all || follow == Follow::all) return exactly();
   if (follow == Follow::few) return Sketch(algorithm, shape, bytes, placement, costs).run();
-  // All ranks' steps are fewer than this for any algorithm that sends a message to a peer a round.
-  const std::uint64_t bound = std::uint64_t{shape.size} * shape.size * algorithm.rounds(shape) * 4;
-  if (bound <= most_steps) return exactly();
+  if (most_steps_of(algorithm, shape) <= most_steps) return exactly();
   const Walked sketch = Sketch(algorithm, shape, bytes, placement, costs).run();
   return sketch.steps <= most_steps ? exactly() : sketch;
 }
@@ -478,6 +576,17 @@ Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const Costs& costs, Follow follow) {
   return price_with(algorithm, shape, bytes, placement, {costs, costs}, follow);
+}
+
+std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, const Placement& placement,
+                                       const CostTable& table) {
+  if (reduces.size() > ReducesTogether::most_reduces) return std::nullopt;
+  const ReducesTogether all(reduces);
+  const Shape shape = all.shape();
+  if (most_steps_of(all, shape) * reduces.size() > most_steps) return std::nullopt;
+  ExecutorTiming timing(all, shape, placement, {table.of(placement.link), table.of(placement.inside)}, true);
+  Walk walk(all, shape, all, timing, false);
+  return walk_all_rounds(walk, all.rounds(shape));
 }
 
 }  // namespace stretto::schedule

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "stretto/schedule/algorithm.h"
+#include "stretto/schedule/concurrent.h"
 #include "stretto/schedule/cost_table.h"
 
 namespace stretto::schedule {
@@ -88,5 +91,10 @@ Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
 /// The same with `costs` for all links.
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const Costs& costs, Follow follow = Follow::as_it_pays);
+
+/// How long general reduces that begin at once take together by the same rules, until the last node is through with the
+/// last one; nothing where that would take more than 30,000 steps to find out.
+std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, const Placement& placement,
+                                       const CostTable& table);
 
 }  // namespace stretto::schedule

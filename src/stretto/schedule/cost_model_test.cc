@@ -182,16 +182,19 @@ TEST(CostModel, WhereMemoryIsNotReachedEveryByteTakesItsSendersTime) {
   const double announced = costs.announcement + costs.latency + costs.announcement;
   const double large = 100'000 * costs.byte_time + costs.overhead;
   expect_near(price_of("linear_broadcast", 2, 100'000, apart).path, announced + large + costs.latency + costs.overhead);
-  // Of three that give to one only those with much wait for each other.
-  const test::Custom three_to_one(Operation::allgather, 1, 0, [](const Shape&, Rank me, std::uint32_t, Sink& sink) {
-    if (me > 0) return sink.send(0, input());
-    for (const Rank peer : {1U, 2U, 3U}) sink.receive(peer, output(peer));
-  });
-  const auto path = [&](std::uint64_t bytes) {
-    return price(three_to_one, {.operation = Operation::allgather, .size = 4}, bytes, apart, costs).path;
+  // Of three that give to one only those with much wait for each other, and only where it has one place for all.
+  const auto path = [&](Rank places, std::uint64_t bytes) {
+    const test::Custom three_to_one(Operation::reduce, 1, places,
+                                    [places](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+                                      if (me > 0) return sink.send(0, input());
+                                      for (const Rank peer : {1U, 2U, 3U}) sink.receive(peer, scratch(peer % places));
+                                    });
+    return price(three_to_one, {.operation = Operation::reduce, .size = 4}, bytes, apart, costs).path;
   };
-  expect_near(path(4000), small + costs.latency + 3 * (costs.overhead + 4000 * costs.inline_time));
-  expect_near(path(100'000),
+  const auto all_at_once = [&](double each) { return small + costs.latency + 3 * (costs.overhead + each); };
+  expect_near(path(1, 4000), all_at_once(4000 * costs.inline_time));
+  expect_near(path(3, 100'000), announced + large + costs.latency + 3 * costs.overhead);
+  expect_near(path(1, 100'000),
               announced + large + costs.latency + 2 * (costs.gap + 100'000 * costs.byte_time) + costs.overhead);
 }
 
@@ -293,6 +296,19 @@ TEST(CostModel, RefusesWhatTheAlgorithmRefuses) {
   EXPECT_THROW(
       price(find_algorithm("ring_allreduce"), {.operation = Operation::broadcast, .size = 4}, 8, in_memory, costs),
       Error);
+}
+
+// Of what takes as long where all keep step, over wires that is better which has each wait for the one before.
+TEST(CostModel, WhatCrossesFallsOutOfStep) {
+  constexpr Placement wires{.link = Link::wire};
+  const auto path = [&](std::string_view name, std::uint64_t bytes) {
+    const Algorithm& algorithm = find_algorithm(name);
+    return price(algorithm, test::shape(algorithm, 8), bytes, wires, built_in_costs()).path;
+  };
+  EXPECT_LT(path("linear_allgather", 8), path("ring_allgather", 8));
+  EXPECT_GT(path("linear_allgather", 1 << 20), path("ring_allgather", 1 << 20));
+  EXPECT_GT(path("pairwise_all_to_all", 1 << 20), path("ring_allgather", 1 << 20));
+  EXPECT_LT(path("linear_gather", 1 << 20), path("linear_allgather", 1 << 20)) << "many to one keep its wire busy";
 }
 
 }  // namespace

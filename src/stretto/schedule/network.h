@@ -9,8 +9,10 @@ namespace stretto::schedule {
 /// A uniform network in the LogGP model, and the speed of its nodes' reductions.
 ///
 /// Source: Alexandrov, Ionescu, Schauser and Scheiman, "LogGP: incorporating long messages into the LogP model", SPAA
-/// 1995. A message of n bytes costs its sender o, arrives o + (n - 1) G + L after the send began, and costs its
-/// receiver o; a node begins consecutive sends, and likewise receives, at least g + (n - 1) G apart.
+/// 1995. A message of n bytes costs its sender's processor o, arrives o + (n - 1) G + L after the send began, and costs
+/// its receiver's o; consecutive messages leave a node, and likewise come to it, at least g + (n - 1) G apart, which
+/// does not keep the processor from other work. Where hosts are known that is so of a host; inside it a message's bytes
+/// take its sender's processor, and g plays no part.
 struct Network {
   std::string name;           ///< "titan"; "custom" if it came from numbers
   double latency = 0;         ///< L, seconds

@@ -14,34 +14,47 @@ class LogGpTiming {
   LogGpTiming(const Hosts& hosts, const Network& between, const Network& inside)
       : between_(between), inside_(inside), wires_(hosts) {}
 
-  void begin_round(std::uint32_t, std::span<const Clock>) {}
+  void begin_round(std::uint32_t, const History&) {}
   void begin_rank(Rank me, std::span<const Step>) { me_ = me; }
+  bool takes_in_turn() const { return false; }
 
   double send(Clock& clock, const Step& step, std::uint64_t bytes) {
-    const Network& network = network_with(step.peer);
-    Clock& wire = wire_with(clock, step.peer);
-    const double start = std::max(clock.now, wire.next_send);
-    clock.now = start + network.overhead;
-    wire.next_send = start + network.gap + streaming(network, bytes);
-    return clock.now + streaming(network, bytes) + network.latency;
+    const Network& network = network_between(me_, step.peer);
+    clock.work(network.overhead);
+    if (wires_.are_inside(me_, step.peer)) {
+      clock.work(streaming(network, bytes));
+      return clock.now + network.latency;
+    }
+    Clock& wire = wire_of(me_, clock);
+    const double begin = std::max(clock.now, wire.next_send);
+    wire.next_send = begin + network.gap + streaming(network, bytes);
+    return begin + network.latency;
   }
 
-  void receive(Clock& clock, const Step& step, std::uint64_t bytes, double arrival) {
-    const Network& network = network_with(step.peer);
-    Clock& wire = wire_with(clock, step.peer);
-    const double start = std::max({clock.now, wire.next_receive, arrival});
-    clock.now = start + network.overhead;
-    wire.next_receive = start + network.gap + streaming(network, bytes);
+  double land(Clock& of_receiver, const Message& message) {
+    if (wires_.are_inside(message.from, message.to)) return message.arrival;
+    const Network& network = network_between(message.from, message.to);
+    Clock& wire = wire_of(message.to, of_receiver);
+    const double begin = std::max(message.arrival, wire.next_receive);
+    wire.next_receive = begin + network.gap + streaming(network, message.bytes);
+    return begin + streaming(network, message.bytes);
+  }
+
+  void await(Clock&, const Step&, std::uint64_t) const {}
+
+  void receive(Clock& clock, const Step& step, std::uint64_t, double landed) const {
+    clock.now = std::max(clock.now, landed);
+    clock.work(network_between(me_, step.peer).overhead);
   }
 
   void reduce(Clock& clock, std::size_t, std::uint64_t bytes) const {
-    clock.now += static_cast<double>(bytes) * between_.reduction_time;
+    clock.work(static_cast<double>(bytes) * between_.reduction_time);
   }
   void copy(Clock&, std::size_t, std::uint64_t) const {}
 
  private:
-  const Network& network_with(Rank peer) const { return wires_.are_inside(me_, peer) ? inside_ : between_; }
-  Clock& wire_with(Clock& clock, Rank peer) { return wires_.lie_between(me_, peer) ? wires_.of(me_) : clock; }
+  const Network& network_between(Rank a, Rank b) const { return wires_.are_inside(a, b) ? inside_ : between_; }
+  Clock& wire_of(Rank rank, Clock& clock) { return wires_.are_known() ? wires_.of(rank) : clock; }
 
   /// What the bytes after the first add to a message.
   static double streaming(const Network& network, std::uint64_t bytes) {
@@ -56,7 +69,8 @@ class LogGpTiming {
 
 Prediction walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, LogGpTiming timing,
                     bool one_for_all) {
-  Walk walk(algorithm, shape, bytes, timing, one_for_all);
+  const BlockLengths lengths(shape, bytes);
+  Walk walk(algorithm, shape, lengths, timing, one_for_all);
   Prediction prediction;
   prediction.rounds = algorithm.rounds(shape);
   prediction.used_one_clock = one_for_all;

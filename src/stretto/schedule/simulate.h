@@ -26,7 +26,8 @@ enum class Clocks : std::uint8_t {
 
 /// Walks the algorithm's rounds with one clock a rank; all ranks begin at time 0.
 ///
-/// A rank does its steps in program order. Local copies are taken to be free; a reduction costs
+/// A rank sends as soon as what it sends may go (Algorithm::lead), handles messages as they come, and combines them in
+/// program order; the fabric `sim` does the same (decision 51). Local copies are taken to be free; a reduction costs
 /// Network::reduction_time a byte. `bytes` is the length of the vector where one is cut, otherwise of each rank's
 /// block. Takes time linear in all ranks' steps, and memory linear in the ranks and the messages of one round. Throws
 /// Error(invalid_argument) if the algorithm refuses the shape, or a round has more than 2^25 messages.

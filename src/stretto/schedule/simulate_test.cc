@@ -79,7 +79,7 @@ TEST(Simulate, TreesTakeTheirDepth) {
   for (std::uint32_t k = 1; k <= 12; ++k) {
     const Prediction broadcast = predict("binomial_broadcast", Rank{1} << k, 8);
     expect_near(broadcast.maximum, k * message_time(8));
-    expect_near(broadcast.minimum, (k - 1) * (network.gap + 7 * network.byte_time) + network.overhead);  // the root
+    expect_near(broadcast.minimum, k * network.overhead);  // the root, who does not wait for its wire
     EXPECT_EQ(broadcast.messages, (std::uint64_t{1} << k) - 1);
     const Prediction reduce = predict("binomial_reduce", Rank{1} << k, 8);
     expect_near(reduce.maximum, k * (message_time(8) + 8 * network.reduction_time));
@@ -144,9 +144,9 @@ TEST(Simulate, HostsHaveANetworkInside) {
   const Shape shape{.operation = Operation::broadcast, .size = 4, .hosts = Hosts::even(4, 2)};
   expect_near(simulate(leaders, shape, 8, network, inside).maximum, message_time(8) + inside_time);
   const Algorithm& flat = find_algorithm("linear_broadcast");
-  // Rank 1 is told first, then the other host, one message after the other.
+  // Rank 1 is told first, to which the root brings the bytes itself; then the other host, one message after the other.
   const double wire = network.gap + 7 * network.byte_time + message_time(8);
-  expect_near(simulate(flat, shape, 8, network, inside).maximum, inside.overhead + wire);
+  expect_near(simulate(flat, shape, 8, network, inside).maximum, inside.overhead + 7 * inside.byte_time + wire);
   // Where one network is all, hosts make no difference.
   expect_near(simulate(flat, shape, 8, network).maximum,
               simulate(flat, {.operation = Operation::broadcast, .size = 4}, 8, network).maximum);
@@ -175,13 +175,60 @@ TEST(Simulate, ManyToOneIsServedOneByOne) {
   const test::Custom star(Operation::reduce, 1, 1, [](const Shape& shape, Rank me, std::uint32_t, Sink& sink) {
     if (me > 0) return sink.send(0, input());
     sink.copy(input(), output());
-    for (Rank peer = shape.size - 1; peer > 0; --peer) accumulate(sink, me, peer, scratch(), output());
+    for (Rank peer = 1; peer < shape.size; ++peer) accumulate(sink, me, peer, scratch(), output());
   });
   const Prediction prediction = simulate(star, {.operation = Operation::reduce, .size = 100}, 1, network);
   // One every max(g, o + R) after the first has arrived; the last one is still to be received and combined.
   const double first = network.overhead + network.latency;
   expect_near(prediction.maximum, first + 98 * network.gap + network.overhead + network.reduction_time);
   EXPECT_EQ(prediction.messages, 99U);
+}
+
+// What is listed first is combined first, however late it comes; what came before it has been received by then.
+TEST(Simulate, MessagesAreTakenAsTheyComeAndCombinedAsTheyAreListed) {
+  constexpr std::uint64_t bytes = 1000;
+  const test::Custom late_first(Operation::reduce, 2, 1, [](const Shape&, Rank me, std::uint32_t round, Sink& sink) {
+    if (round == 0) {
+      if (me == 1) sink.receive(2, scratch());
+      if (me == 2) sink.send(1, input());
+      return;
+    }
+    if (me == 0) {
+      sink.copy(input(), output());
+      accumulate(sink, me, 1, scratch(), output());
+      accumulate(sink, me, 2, scratch(), output());
+    } else {
+      sink.send(0, me == 1 ? scratch() : input());
+    }
+  });
+  const Prediction prediction = simulate(late_first, {.operation = Operation::reduce, .size = 3}, bytes, network);
+  // Rank 1 sends when it has heard from rank 2, whose second message has come by then.
+  expect_near(prediction.maximum, 2 * message_time(bytes) + 2 * static_cast<double>(bytes) * network.reduction_time);
+}
+
+// Sends that wait for nothing leave one after the other, whatever comes in between.
+TEST(Simulate, WhatWaitsForNothingLeavesAtOnce) {
+  constexpr Rank size = 9;
+  constexpr std::uint64_t bytes = 20'000;
+  const double wire = network.gap + static_cast<double>(bytes - 1) * network.byte_time;
+  for (const std::string_view name : {"linear_all_to_all", "pairwise_all_to_all"}) {
+    expect_near(predict(name, size, bytes).maximum, (size - 2) * wire + message_time(bytes));
+  }
+}
+
+// A segment that goes on a turn later does not wait for those after it.
+TEST(Simulate, SegmentsOfARingTravelAtTheSameTime) {
+  const Algorithm& ring = find_algorithm("ring_allreduce");
+  constexpr std::uint64_t bytes = 1 << 20;
+  constexpr std::uint32_t turns = 2 * 7;
+  const auto seconds = [&](std::uint32_t segments) {
+    const Shape shape = ring.with_segments({.operation = Operation::allreduce, .size = 8}, segments);
+    return simulate(ring, shape, bytes, network).maximum;
+  };
+  // Latencies and overheads of all but the last segment are hidden.
+  const double streaming = turns * static_cast<double>(bytes / 8) * network.byte_time;
+  EXPECT_GT(seconds(1), streaming + turns * (network.latency + 2 * network.overhead));
+  EXPECT_LT(seconds(4), streaming + 4 * turns * network.gap + 2 * message_time(bytes / 32));
 }
 
 TEST(Simulate, CutsVectorsIntoBlocksOfUnequalLength) {
@@ -198,8 +245,8 @@ TEST(Simulate, CutsVectorsIntoBlocksOfUnequalLength) {
   const Shape shape{.operation = Operation::broadcast, .size = 2, .blocks = 2};
   const Prediction prediction = simulate(halves, shape, 7, network);
   EXPECT_EQ(prediction.bytes, 7U);
-  // The receiver, too, is busy with the longer first half before it takes the second.
-  expect_near(prediction.maximum, message_time(4) + network.gap + 3 * network.byte_time);
+  // The wire is busy with the longer first half before it takes the second.
+  expect_near(prediction.maximum, network.gap + 3 * network.byte_time + message_time(3));
 }
 
 TEST(Simulate, WhereNobodyReceivesAllTimesAreZero) {
@@ -225,9 +272,12 @@ TEST(Simulate, CountsAsManyBytesAsCanBeCounted) {
 
 /// Nothing takes time.
 struct NoTiming {
-  void begin_round(std::uint32_t, std::span<const Clock>) {}
+  void begin_round(std::uint32_t, const History&) {}
   void begin_rank(Rank, std::span<const Step>) {}
+  bool takes_in_turn() { return false; }
   double send(Clock&, const Step&, std::uint64_t) { return 0; }
+  double land(Clock&, const Message&) { return 0; }
+  void await(Clock&, const Step&, std::uint64_t) {}
   void receive(Clock&, const Step&, std::uint64_t, double) {}
   void reduce(Clock&, std::size_t, std::uint64_t) {}
   void copy(Clock&, std::size_t, std::uint64_t) {}
@@ -238,7 +288,8 @@ TEST(Simulate, RefusesARoundThatCannotBeHeld) {
   const Shape shape = test::shape(direct, 16);
   const auto complaint_with = [&](std::size_t most) -> std::string {
     NoTiming timing;
-    Walk<NoTiming> walk(direct, shape, 64, timing, false, most);
+    const BlockLengths lengths(shape, 64);
+    Walk walk(direct, shape, lengths, timing, false, most);
     try {
       walk.walk_round(0);
     } catch (const Error& error) {

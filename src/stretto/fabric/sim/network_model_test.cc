@@ -22,22 +22,41 @@ SimOptions machine() {
   return options;
 }
 
-TEST(NetworkModel, OneMessageTakesOverheadBytesAndLatency) {
+TEST(NetworkModel, OneMessageTakesOverheadLatencyAndBytes) {
   NetworkModel network(machine());
-  EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 1000) * nanosecond);
-  EXPECT_EQ(network.reach(2, 1, 64, 10 * nanosecond), (10 + 200 + 64 + 1000) * nanosecond);
-  EXPECT_EQ(network.handle(0, 1, 1200 * nanosecond), (1200 + 200) * nanosecond);
+  EXPECT_EQ(network.reach(0, 1, 65, 10 * nanosecond), (10 + 200 + 1000) * nanosecond);
+  EXPECT_EQ(network.land(0, 1, 65, 1210 * nanosecond), (1210 + 64) * nanosecond);
+  EXPECT_EQ(network.handle(0, 1, 1274 * nanosecond), (1274 + 200) * nanosecond);
+  EXPECT_EQ(network.land(0, 3, 0, 7 * nanosecond), 7 * nanosecond) << "nothing is there at once";
 }
 
-// k small messages: one leaves every g; k large ones: one every o + nG.
-TEST(NetworkModel, ASenderIsLimitedByItsGapOrItsBytes) {
+// Its processor is free earlier.
+TEST(NetworkModel, ASendersWireTakesAGapAndTheBytesOfEachMessage) {
   NetworkModel network(machine());
   for (int k = 0; k < 10; ++k) {
-    EXPECT_EQ(network.reach(0, 1, 8, 0), (k * 500 + 200 + 8 + 1000) * nanosecond);
+    EXPECT_EQ(network.reach(0, 1, 9, 0), (200 + k * (500 + 8) + 1000) * nanosecond);
   }
   for (int k = 0; k < 10; ++k) {
-    EXPECT_EQ(network.reach(2, 1, 4096, 0), ((k + 1) * (200 + 4096) + 1000) * nanosecond);
+    EXPECT_EQ(network.reach(2, 1, 4097, 0), (200 + k * (500 + 4096) + 1000) * nanosecond);
   }
+  EXPECT_EQ(network.handle(1, 2, 2000 * nanosecond), (2000 + 200) * nanosecond);
+}
+
+// What reaches it earlier is there earlier.
+TEST(NetworkModel, AReceiversWireTakesAsLong) {
+  NetworkModel network(machine());
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_EQ(network.land(static_cast<NodeId>(k % 3), 3, 4097, 0), (k * (500 + 4096) + 4096) * nanosecond);
+  }
+  EXPECT_EQ(network.land(1, 2, 4097, 0), 4096 * nanosecond) << "receivers are independent";
+  EXPECT_EQ(network.reach(3, 2, 0, 0), 1200 * nanosecond) << "and the ways in and out, too";
+}
+
+TEST(NetworkModel, ANodeSendsAndHandlesOneAfterAnother) {
+  NetworkModel network(machine());
+  EXPECT_EQ(network.handle(0, 3, 0), 200 * nanosecond);
+  EXPECT_EQ(network.reach(3, 0, 0, 0), (200 + 200 + 1000) * nanosecond);
+  EXPECT_EQ(network.handle(1, 3, 0), 600 * nanosecond);
 }
 
 TEST(NetworkModel, AReceiverHandlesOneAfterAnother) {
@@ -58,8 +77,8 @@ TEST(NetworkModel, WhatLeavesAtOnceTakesItsSenderNoMore) {
   const VirtualTime first = network.reach(0, 1, 64, 0);
   EXPECT_EQ(network.reach_along(0, 2, 64, 0), first);
   EXPECT_EQ(network.reach_along(0, 3, 64, 0), first);
-  EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 500 + 1000) * nanosecond) << "the next one waits for the gap of one";
-  EXPECT_EQ(network.reach_along(2, 3, 64, 5000 * nanosecond), (5000 + 200 + 64 + 1000) * nanosecond)
+  EXPECT_EQ(network.reach(0, 1, 0, 0), (200 + 500 + 63 + 1000) * nanosecond) << "the next one waits for one";
+  EXPECT_EQ(network.reach_along(2, 3, 64, 5000 * nanosecond), (5000 + 200 + 1000) * nanosecond)
       << "nothing is on its way before it";
 }
 
@@ -75,16 +94,22 @@ TEST(NetworkModel, NodesOfAHostHaveALinkOfTheirOwnAndShareTheWire) {
   options.inside_overhead = 20e-9;
   options.inside_seconds_per_byte = 0.5e-9;
   NetworkModel network(options);
-  EXPECT_EQ(network.reach(0, 1, 1000, 0), (20 + 500 + 100) * nanosecond);
-  EXPECT_EQ(network.handle(0, 1, 0), 20 * nanosecond);
+  // Inside, the sender's processor brings the bytes.
+  EXPECT_EQ(network.reach(0, 1, 1001, 0), (20 + 500 + 100) * nanosecond);
+  EXPECT_EQ(network.reach(0, 1, 1, 0), (20 + 500 + 20 + 100) * nanosecond);
+  EXPECT_EQ(network.land(0, 1, 1001, 620 * nanosecond), 620 * nanosecond);
+  EXPECT_EQ(network.handle(0, 1, 620 * nanosecond), 640 * nanosecond);
   EXPECT_EQ(network.handle(2, 1, 1000 * nanosecond), 1200 * nanosecond);
   // Nodes 0 and 1 send to the other host at once: their overheads pass together, their bytes one after the other.
-  EXPECT_EQ(network.reach(0, 2, 1000, 10'000 * nanosecond), (10'000 + 200 + 1000 + 1000) * nanosecond);
-  EXPECT_EQ(network.reach(1, 3, 1000, 10'000 * nanosecond), (10'000 + 200 + 2 * 1000 + 1000) * nanosecond);
-  EXPECT_EQ(network.reach(2, 0, 1000, 10'000 * nanosecond), (10'000 + 200 + 1000 + 1000) * nanosecond)
+  EXPECT_EQ(network.reach(0, 2, 1001, 10'000 * nanosecond), (10'000 + 200 + 1000) * nanosecond);
+  EXPECT_EQ(network.reach(1, 3, 1001, 10'000 * nanosecond), (10'000 + 200 + 500 + 1000 + 1000) * nanosecond);
+  EXPECT_EQ(network.reach(2, 0, 1001, 10'000 * nanosecond), (10'000 + 200 + 1000) * nanosecond)
       << "the other host has a wire of its own";
-  EXPECT_EQ(network.reach(0, 1, 0, 11'200 * nanosecond), (11'200 + 20 + 100) * nanosecond)
-      << "who is through with its own bytes does not wait for the wire";
+  EXPECT_EQ(network.reach(0, 1, 0, 10'200 * nanosecond), (10'200 + 20 + 100) * nanosecond)
+      << "who stays inside does not wait for the wire";
+  // So do those that they receive.
+  EXPECT_EQ(network.land(0, 2, 1001, 11'200 * nanosecond), (11'200 + 1000) * nanosecond);
+  EXPECT_EQ(network.land(1, 3, 1001, 11'200 * nanosecond), (11'200 + 1000 + 500 + 1000) * nanosecond);
 }
 
 TEST(NetworkModel, HostsAreFilledInOrderAndEvenly) {

@@ -8,7 +8,7 @@ namespace stretto::fabric {
 namespace {
 
 // What an action is, for the trace: kind, two nodes.
-enum class Kind : std::uint64_t { reach = 1, handle, death, obituary, look };
+enum class Kind : std::uint64_t { reach = 1, land, handle, death, obituary, look };
 
 std::uint64_t label(Kind kind, NodeId from, NodeId to) {
   return static_cast<std::uint64_t>(kind) << 56U | std::uint64_t{from} << 16U | to;
@@ -24,8 +24,8 @@ using OwnedParcel = std::unique_ptr<Parcel, DiscardParcel>;
 // A parcel under way, until its target has looked for it; discarded if it never arrives.
 class SimFabric::Flight : public Action {
  public:
-  Flight(SimFabric& owner, OwnedParcel parcel)
-      : fabric_(owner), parcel_(std::move(parcel)), way_(parcel_->from.self(), parcel_->to.self()) {
+  Flight(SimFabric& owner, OwnedParcel parcel, std::size_t bytes)
+      : fabric_(owner), parcel_(std::move(parcel)), way_(parcel_->from.self(), parcel_->to.self()), bytes_(bytes) {
     if (fabric_.looks()) fabric_.flights_[way_].push_back(this);
   }
   ~Flight() override {
@@ -37,9 +37,16 @@ class SimFabric::Flight : public Action {
   }
 
  protected:
+  template <class Next>
+  void go_on(VirtualTime time, Kind kind) {
+    const auto [from, to] = way_;
+    fabric_.timeline_.at(time, std::make_unique<Next>(fabric_, take(), bytes_), label(kind, from, to));
+  }
+
   SimFabric& fabric_;
   OwnedParcel parcel_;
   std::pair<NodeId, NodeId> way_;  // what never arrives goes after the endpoints have
+  std::size_t bytes_;
 };
 
 // The receiver has dealt with the parcel: its handler runs.
@@ -53,16 +60,23 @@ class SimFabric::Handling final : public Flight {
   }
 };
 
-// The parcel is at its target's receiver.
+// All of the parcel is there.
+class SimFabric::Landing final : public Flight {
+ public:
+  using Flight::Flight;
+  void run() override {
+    if (parcel_ == nullptr) return;
+    go_on<Handling>(fabric_.network_.handle(way_.first, way_.second, fabric_.timeline_.now()), Kind::handle);
+  }
+};
+
+// The parcel is at its target's host.
 class SimFabric::Reaching final : public Flight {
  public:
   using Flight::Flight;
   void run() override {
     if (parcel_ == nullptr) return;
-    const auto [from, to] = way_;
-    const VirtualTime now = fabric_.timeline_.now();
-    const VirtualTime handled = from == to ? now : fabric_.network_.handle(from, to, now);
-    fabric_.timeline_.at(handled, std::make_unique<Handling>(fabric_, take()), label(Kind::handle, from, to));
+    go_on<Landing>(fabric_.network_.land(way_.first, way_.second, bytes_, fabric_.timeline_.now()), Kind::land);
   }
 };
 
@@ -153,7 +167,7 @@ void SimFabric::launch(Parcel* parcel, std::size_t bytes, const WhenItReaches& w
     timeline_.trace(bytes);
   }
   if (!alive_[from] || !alive_[to]) return;
-  timeline_.at(when_it_reaches(from, to), std::make_unique<Reaching>(*this, std::move(owned)),
+  timeline_.at(when_it_reaches(from, to), std::make_unique<Reaching>(*this, std::move(owned), bytes),
                label(Kind::reach, from, to));
 }
 

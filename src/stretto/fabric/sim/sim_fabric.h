@@ -42,6 +42,7 @@ class SimFabric final : public Fabric, private Carrier {
  private:
   class Flight;
   class Reaching;
+  class Landing;
   class Handling;
   class Death;
   class Obituary;

@@ -110,7 +110,7 @@ TEST(SimFabric, AMessageIsHandledAfterLogGpsTime) {
   machine.send(0, 1, 1000);
   machine.run();
   ASSERT_EQ(machine.heard_at.size(), 1U);
-  EXPECT_EQ(machine.heard_at[0].second, to_virtual(0.2e-6 + 1000e-9 + 1e-6 + 0.2e-6));
+  EXPECT_EQ(machine.heard_at[0].second, to_virtual(0.2e-6 + 1e-6 + 999e-9 + 0.2e-6));
 }
 
 // n - 1 messages to one node: its receiver is what they wait for.
@@ -120,6 +120,14 @@ TEST(SimFabric, ManyToOneIsSerialisedAtTheReceiver) {
   machine.run();
   ASSERT_EQ(machine.heard_at.size(), 8U);
   EXPECT_EQ(machine.heard_at.back().second, to_virtual(0.2e-6 + 1e-6 + 8 * 0.2e-6));
+}
+
+TEST(SimFabric, BytesForOneNodeComeOneAfterAnother) {
+  Machine machine(options_of(9));
+  for (NodeId from = 1; from < 9; ++from) machine.send(from, 0, 10'001);
+  machine.run();
+  ASSERT_EQ(machine.heard_at.size(), 8U);
+  EXPECT_EQ(machine.heard_at.back().second, to_virtual(0.2e-6 + 1e-6 + 8 * 10e-6 + 0.2e-6));
 }
 
 TEST(SimFabric, AKillByTimeIsAnnouncedOnceToEachSurvivorAfterTheDetection) {

@@ -23,9 +23,9 @@ struct SimOptions {
   std::uint32_t hosts = 0;  ///< the nodes are on so many hosts, in order and as evenly as can be; 0: each has its own
   std::uint64_t seed = 1;
   double latency = 1e-6;                    ///< L: on the wire
-  double overhead = 0.2e-6;                 ///< o: of each message, at its sender and again at its receiver
-  double gap = 0;                           ///< g: least time between two sends of one node
-  double seconds_per_byte = 0.1e-9;         ///< G: 1 / bandwidth
+  double overhead = 0.2e-6;                 ///< o: of each message, of its sender's processor and of its receiver's
+  double gap = 0;                           ///< g: of each message, on the wire of either host, beside its bytes
+  double seconds_per_byte = 0.1e-9;         ///< G: 1 / bandwidth, of either wire
   double inside_latency = 0.1e-6;           ///< L between nodes of one host
   double inside_overhead = 0.05e-6;         ///< o between these
   double inside_seconds_per_byte = 0.1e-9;  ///< G between these

@@ -28,6 +28,7 @@ class BruckAllToAll final : public Algorithm {
   Operation operation() const noexcept override { return Operation::all_to_all; }
   bool needs_equal_blocks() const noexcept override { return true; }
   bool rotation_symmetric(const Shape&) const override { return true; }
+  Lead lead(const Shape&) const override { return {.sends = 1, .receives = 1}; }  // what came goes on from its place
   std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank) const override { return shape.size == 1 ? 0 : 3 * shape.size; }

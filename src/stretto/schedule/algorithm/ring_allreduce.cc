@@ -23,6 +23,12 @@ Blocking RingAllreduce::blocking(const Shape& shape) const {
   return {.unit = shape.size, .most_segments = std::clamp(most, 1U, Blocking::many)};
 }
 
+// A segment goes on a turn after it has come, and comes again three turns later at the earliest.
+Lead RingAllreduce::lead(const Shape& shape) const {
+  const std::uint32_t segments = segments_of(shape);
+  return {.sends = segments, .receives = 3 * segments};
+}
+
 std::uint32_t RingAllreduce::rounds(const Shape& shape) const {
   if (shape.size == 1) return 1;  // the local copy
   return 2 * (shape.size - 1) * segments_of(shape);

@@ -33,6 +33,7 @@ class RingAllreduce final : public Algorithm {
   Blocking blocking(const Shape& shape) const override;
   bool needs_commutative() const noexcept override { return true; }
   bool rotation_symmetric(const Shape&) const override { return true; }
+  Lead lead(const Shape& shape) const override;
   std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape& shape, Rank) const override { return shape.size == 1 ? 0 : shape.blocks; }
