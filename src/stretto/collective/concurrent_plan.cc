@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -88,13 +87,15 @@ std::vector<schedule::PlacedReduce> best_of(std::vector<schedule::PlacedReduce> 
       candidates.push_back(balanced(by(schedule::find_algorithm(name), candidates.front())));
     }
   }
-  const auto cost = [&selector](const std::vector<schedule::PlacedReduce>& reduces) {
-    const std::optional<double> seconds = selector.seconds_together(reduces);
-    return seconds ? *seconds : static_cast<double>(schedule::load_of(reduces));
-  };
-  std::vector<double> costs;
-  std::transform(candidates.begin(), candidates.end(), std::back_inserter(costs), cost);
-  const auto best = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  std::vector<double> seconds;
+  std::vector<std::uint64_t> loads;
+  for (const std::vector<schedule::PlacedReduce>& each : candidates) {
+    if (const std::optional<double> its = selector.seconds_together(each)) seconds.push_back(*its);
+    loads.push_back(schedule::load_of(each));
+  }
+  const bool all_are_priced = seconds.size() == candidates.size();
+  const auto best = all_are_priced ? std::min_element(seconds.begin(), seconds.end()) - seconds.begin()
+                                   : std::min_element(loads.begin(), loads.end()) - loads.begin();
   return std::move(candidates[static_cast<std::size_t>(best)]);
 }
 

@@ -514,11 +514,9 @@ void LargeMessages::on_piece(NodeId from, std::uint32_t step) {
 // A piece of a receive has come: others may follow.
 void LargeMessages::ask_for_others(std::uint32_t step) {
   requests_.came(step, std::min(data_of(step).size(), piece_bytes));
-  while (is_begun()) {
-    const std::uint32_t next = requests_.next();
-    if (next == Requests::none) return;
-    operation_.or_fail([this, next] { say_ready(next); });
-  }
+  operation_.or_fail([this] {
+    for (std::uint32_t next = requests_.next(); next != Requests::none; next = requests_.next()) say_ready(next);
+  });
 }
 
 void LargeMessages::note_exposures(Exposures& exposures) const {

@@ -61,15 +61,16 @@ enum class Follow : std::uint8_t {
 
 /// The time of one collective as the executor runs it, from the text of the algorithm alone. A pure function.
 ///
-/// LogGP (see network.h) with the executor's rules. A message of at most most_inline_bytes costs o at either end; one
-/// that is like the one before it in the round costs its sender nothing more where both go at once.
-/// Larger ones also cost an announcement at either end, and go when their receiver has said that it is ready. In shared
-/// memory cores carry the bytes: of what is large the sender copies it, for more if it is what another rank has just
-/// written, or the receiver (receivers_read); both copy what is inline; and what a receiver only combines in the first
-/// round is read where it lies (in_place.h), which costs the reduction and no copy; where it is lent, messages there
-/// and back take the place of announcements. On a wire a large message's bytes cost nobody's time but the link's.
-/// Where there is no wire and memory is not reached (Placement::maps), every byte costs its sender's time, nothing is
-/// read where it lies, and a rank takes large messages one after another.
+/// LogGP (see network.h) with the executor's rules; rounds overlap where they may (see Walk). A message of at most
+/// most_inline_bytes costs o at either end; one that is like the one before it in the round costs its sender nothing
+/// more where both go at once. Larger ones also cost an announcement at either end, and go when their receiver has said
+/// that it is ready. In shared memory cores carry the bytes: of what is large the sender copies it, for more if it is
+/// what another rank has just written, or the receiver (receivers_read); both copy what is inline; and what a receiver
+/// only combines in the first round is read where it lies (in_place.h), which costs the reduction and no copy; where it
+/// is lent, messages there and back take the place of announcements. On a wire a large message's bytes cost nobody's
+/// time but the link's. Where there is no wire and memory is not reached (Placement::maps), every byte costs its
+/// sender's time, and nothing is read where it lies. Large messages that a rank combines from one place come one after
+/// another. Over wires, what all send to all takes a tenth longer (decision 50).
 ///
 /// Where ranks outnumber cores, a machine's cores are a bound: all that its ranks do, and a turn for every round in
 /// which a rank waits for messages, shared by them. A process that waits is then also without its core for half of a

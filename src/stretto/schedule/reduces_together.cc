@@ -5,36 +5,34 @@
 namespace stretto::schedule {
 namespace {
 
-/// Collects a rank's steps of one round, with the names that peers and blocks have among all.
+/// Collects a rank's steps of one round, with the names that blocks have among all.
 class Renamed final : public Sink {
  public:
-  Renamed(const PlacedReduce& reduce, std::uint32_t first_block) noexcept : reduce_(reduce), first_(first_block) {}
+  explicit Renamed(std::uint32_t first_block) noexcept : first_(first_block) {}
 
   std::vector<Step> steps;
 
  private:
   void emit(const Step& step) override {
     steps.push_back(step);
-    if (step.is_message()) steps.back().peer = reduce_.nodes[step.peer];
     steps.back().source_first += first_;
     steps.back().destination_first += first_;
   }
 
-  const PlacedReduce& reduce_;
   std::uint32_t first_;
 };
 
 }  // namespace
 
 ReducesTogether::ReducesTogether(std::span<const PlacedReduce> reduces) : reduces_(reduces) {
+  for (const PlacedReduce& reduce : reduces_) nodes_.insert(nodes_.end(), reduce.nodes.begin(), reduce.nodes.end());
+  std::sort(nodes_.begin(), nodes_.end());
+  nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
+  parts_.resize(nodes_.size());
   for (std::uint32_t which = 0; which < reduces_.size(); ++which) {
     const PlacedReduce& reduce = reduces_[which];
     lengths_.emplace_back(reduce.shape, reduce.bytes);
-    for (Rank rank = 0; rank < reduce.shape.size; ++rank) {
-      const std::uint32_t node = reduce.nodes[rank];
-      if (parts_.size() <= node) parts_.resize(std::size_t{node} + 1);
-      parts_[node].push_back({which, rank});
-    }
+    for (Rank rank = 0; rank < reduce.shape.size; ++rank) parts_[rank_of(reduce.nodes[rank])].push_back({which, rank});
   }
 }
 
@@ -66,8 +64,11 @@ void ReducesTogether::steps(const Shape&, Rank me, std::uint32_t round, Sink& si
   for (const auto [which, rank] : parts_[me]) {
     const PlacedReduce& reduce = reduces_[which];
     if (round >= reduce.algorithm->rounds(reduce.shape)) continue;
-    Renamed its(reduce, which * most_blocks);
+    Renamed its(which * most_blocks);
     reduce.algorithm->steps(reduce.shape, rank, round, its);
+    for (Step& step : its.steps) {
+      if (step.is_message()) step.peer = rank_of(reduce.nodes[step.peer]);
+    }
     const auto first = std::find_if(its.steps.begin(), its.steps.end(),
                                     [](const Step& step) { return step.kind == StepKind::receive; });
     std::for_each(its.steps.begin(), first, [&sink](const Step& step) { sink.pass_on(step); });

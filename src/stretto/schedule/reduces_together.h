@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,9 +50,14 @@ class ReducesTogether final : public Algorithm {
     Rank rank;
   };
 
+  Rank rank_of(std::uint32_t node) const noexcept {
+    return static_cast<Rank>(std::lower_bound(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
+  }
+
   std::span<const PlacedReduce> reduces_;
   std::vector<BlockLengths> lengths_;
-  std::vector<std::vector<Part>> parts_;  // by node
+  std::vector<std::uint32_t> nodes_;      // of all reduces, in order
+  std::vector<std::vector<Part>> parts_;  // by rank, each of which is one of these
 };
 
 }  // namespace stretto::schedule

@@ -47,6 +47,12 @@ TEST(ReducesTogether, ThoseOfOtherNodesTakeNoTime) {
   EXPECT_DOUBLE_EQ(seconds_of({longer, shorter}), seconds_of({longer}));
 }
 
+TEST(ReducesTogether, NodesMayHaveAnyNumbers) {
+  const PlacedReduce here = reduce_of("scattered_general_reduce", 6, 0, 10'000);
+  const PlacedReduce far = reduce_of("scattered_general_reduce", 6, 1'000'000, 10'000);
+  EXPECT_DOUBLE_EQ(seconds_of({far}), seconds_of({here}));
+}
+
 TEST(ReducesTogether, ThoseOfTheSameNodesShareTheirWires) {
   const PlacedReduce one = reduce_of("aspen_general_reduce", 4, 0, 1'000'000);
   EXPECT_NEAR(seconds_of({one, one}) / seconds_of({one}), 2, 0.05);

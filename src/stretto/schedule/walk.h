@@ -254,8 +254,9 @@ class Walk final : private Sink {
     const std::uint64_t bytes = lengths_.of(step.source());
     const double now = clock.now;
     const double may_go = lead_.sends > 1 ? history_.end_of(lead_.sends, me) : through(me, step);
-    const double is_free = lead_.sends == Lead::all ? 0 : clock.busy;  // what waits for nothing comes before all else
-    clock.now = std::max({may_go, clock.sent, is_free});
+    const double busy_until =
+        lead_.sends == Lead::all ? 0 : clock.busy;  // what waits for nothing comes before all else
+    clock.now = std::max({may_go, clock.sent, busy_until});
     mail_.send({.from = me, .to = step.peer, .arrival = timing_.send(clock, step, bytes), .bytes = bytes});
     clock.sent = clock.now;
     if (lead_.sends == 1) through(me, step) = clock.now;
