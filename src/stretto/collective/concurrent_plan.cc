@@ -87,15 +87,14 @@ std::vector<schedule::PlacedReduce> best_of(std::vector<schedule::PlacedReduce> 
       candidates.push_back(balanced(by(schedule::find_algorithm(name), candidates.front())));
     }
   }
-  std::vector<double> seconds;
-  std::vector<std::uint64_t> loads;
+  // Sums of the same costs in another order are equal but for their last bits, which decide nothing.
+  std::vector<float> seconds;
   for (const std::vector<schedule::PlacedReduce>& each : candidates) {
-    if (const std::optional<double> its = selector.seconds_together(each)) seconds.push_back(*its);
-    loads.push_back(schedule::load_of(each));
+    const std::optional<double> its = selector.seconds_together(each);
+    if (!its) return std::move(candidates[1]);  // by load no worse than as given
+    seconds.push_back(static_cast<float>(*its));
   }
-  const bool all_are_priced = seconds.size() == candidates.size();
-  const auto best = all_are_priced ? std::min_element(seconds.begin(), seconds.end()) - seconds.begin()
-                                   : std::min_element(loads.begin(), loads.end()) - loads.begin();
+  const auto best = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
   return std::move(candidates[static_cast<std::size_t>(best)]);
 }
 

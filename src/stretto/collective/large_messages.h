@@ -92,6 +92,8 @@ class LargeMessages {
   /// Whether data of complete sends are still to be read by their receivers.
   bool has_lent() const noexcept { return lent_ > 0; }
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
+  /// Whether receives like this one are asked for one after another (see Requests), and so sends go one after another.
+  bool asks_in_turn(std::uint32_t step) const noexcept;
   /// Whether the step's peer was told where our memory is.
   bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }
   /// Whether the step's peer has said anything of it.
@@ -129,7 +131,6 @@ class LargeMessages {
   void lend(std::uint32_t step);
   void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
   void take_granted(std::uint32_t step);
-  bool may_ask(std::uint32_t step);
   void ask_for_others(std::uint32_t step);
   void say_ready(std::uint32_t step);
   void send_later(std::uint32_t step);

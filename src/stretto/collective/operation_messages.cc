@@ -109,7 +109,8 @@ void CollectiveOperation::greet() {
   for (std::uint32_t step = states_.first_incomplete(); step < placed_->steps.size(); ++step) {
     const PlacedStep& what = step_at(step);
     if (!what.is_message() || states_.of(step) != StepStates::State::started) continue;
-    if (what.kind == schedule::StepKind::receive && std::exchange(has_awaited, true)) continue;
+    const bool comes_in_turn = what.kind == schedule::StepKind::receive || large_.asks_in_turn(step);
+    if (comes_in_turn && std::exchange(has_awaited, true)) continue;
     if (!states_.heard_by(plan_->index_of_peer(what.peer))) say_hello(what.peer, 0, 0);
   }
 }
@@ -219,15 +220,14 @@ void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
 void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = send_step(from, theirs.tag);
   if (step == Plan::none || !is_held(step)) refuse(from, "asks for data that are not held");
-  const std::size_t peer = plan_->index_of_peer_of(step);
-  states_.set_has_asked(peer);
-  send_beyond_window(step);
+  states_.set_has_asked(plan_->index_of_peer_of(step));
   // It was told of the first of them only.
-  for (std::uint32_t other = 0; other < plan_->steps().size(); ++other) {
-    if (step_at(other).kind == schedule::StepKind::send && step_at(other).node == from && is_held(other)) {
-      send_beyond_window(other);
+  or_fail([&] {
+    for (std::uint32_t held = states_.first_incomplete(); held < plan_->steps().size(); ++held) {
+      const PlacedStep& what = step_at(held);
+      if (what.kind == schedule::StepKind::send && what.node == from && is_held(held)) send_beyond_window(held);
     }
-  }
+  });
   run();
 }
 

@@ -75,6 +75,25 @@ TEST_P(StallTest, LargeMessagesToo) {
   });
 }
 
+// Over wires blocks are asked for one after another (decision 50): who waits for a late one has not asked others yet.
+TEST(Stall, NobodyIsNamedWhoseTurnHasNotCome) {
+  test::run_on("sim:4", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const std::vector<double> mine(4 * 20'000, 1.0);
+    std::vector<double> theirs(mine.size());
+    const CollectiveOptions pairs = CollectiveOptions().algorithm("pairwise_all_to_all");  // 0 begins with 1
+    if (node.id() == 1) co_await barrier(node, all, CollectiveOptions().key(1));
+    const Event event = all_to_all(node, all, mine, theirs, pairs);
+    if (node.id() == 0) {
+      const std::vector<std::string> waits = first_told(node, Which::now);
+      EXPECT_EQ(waits.size(), 1U);
+      EXPECT_TRUE(waits[0].ends_with("waits for node 1 (nothing heard of it)")) << waits[0];
+    }
+    if (node.id() != 1) co_await barrier(node, all, CollectiveOptions().key(1));
+    co_await event;
+  });
+}
+
 TEST(Stall, ManyAreCounted) {
   test::run_on("local:2", [](Node& node) -> Task<> {
     const Group all = Group::all(node);

@@ -19,8 +19,8 @@ struct Identity {
 inline constexpr std::string_view what_may_differ =
     "operation, count, type, operator, root, algorithm, order or reproducibility differ";
 
-/// Data of a step that are small enough to be sent at once: the payload. Also, without a payload: that they are held
-/// (`collective_held`), and the answer of a receiver that asks for them (`collective_pull`).
+/// Data of a step that are small enough to be sent at once: the payload. Also, without a payload: that they are held,
+/// and maybe more after them (`collective_held`), and the answer of a receiver that asks for them (`collective_pull`).
 struct CallHeader {
   Identity identity;
   std::uint32_t tag;   ///< of the step

@@ -42,13 +42,14 @@ struct Blocking {
   std::uint32_t most_segments = 1;
 };
 
-/// How many rounds ranks may lag behind: what the times of rounds that overlap are worked out from.
+/// How far rounds may overlap: what the time of a schedule is worked out from.
 struct Lead {
-  static constexpr std::uint32_t all = ~std::uint32_t{0};  ///< of the rounds before
+  static constexpr std::uint32_t all = ~std::uint32_t{0};
 
-  /// A rank sends in a round though it is not through with fewer rounds before than these. It always waits for less.
+  /// What a rank sends in round r waits for nothing that came to it after round r - sends; `all`: for nothing.
   std::uint32_t sends = 1;
-  /// Likewise it has room for what it receives, but for that of other messages of the same round.
+  /// It has had room for what comes in round r since it was through with round r - receives; `all`: from the beginning.
+  /// But for other messages of the same round, which may take it first.
   std::uint32_t receives = 1;
 
   /// How many rounds are looked back for it.

@@ -143,7 +143,7 @@ class ExecutorTiming {
     last_sent_.count = 0;
     end_row();
     takes_in_turn_[me] = reuses_a_place();
-    crosses_[me] = !is_reduction(shape_.operation) &&
+    crosses_[me] = !is_reduction(shape_.operation) && shape_.size > 2 &&
                    (lead_.sends == Lead::all || (has_several(StepKind::send) && has_several(StepKind::receive)));
   }
   /// Where there is no room for everything at once, what is large comes when it is asked for.
@@ -481,7 +481,8 @@ class Sketch final : private Sink {
     }
   }
 
-  // Whoever gets it is through with the round later.
+  // Whoever gets it is through with the round later. Of whether it takes messages in turn is known what was found in a
+  // round in which it was followed.
   void send(Clock& clock, const Followed& who, const Step& step) {
     const std::uint64_t bytes = lengths_.of(step.source());
     const double arrival = timing_.send(clock, step, bytes);

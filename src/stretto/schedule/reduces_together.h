@@ -17,7 +17,8 @@ class ReducesTogether final : public Algorithm {
  public:
   static constexpr std::size_t most_reduces = 256;
 
-  /// REQUIRES: each algorithm supports its shape; no more than `most_reduces`. What `reduces` is of outlives it.
+  /// REQUIRES: each algorithm supports its shape, and uses fewer than 2^24 blocks; no more than `most_reduces`. What
+  /// `reduces` is of outlives it.
   explicit ReducesTogether(std::span<const PlacedReduce> reduces);
 
   std::string_view name() const noexcept override { return "reduces_together"; }

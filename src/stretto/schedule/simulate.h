@@ -29,8 +29,9 @@ enum class Clocks : std::uint8_t {
 /// A rank sends as soon as what it sends may go (Algorithm::lead), handles messages as they come, and combines them in
 /// program order; the fabric `sim` does the same (decision 51). Local copies are taken to be free; a reduction costs
 /// Network::reduction_time a byte. `bytes` is the length of the vector where one is cut, otherwise of each rank's
-/// block. Takes time linear in all ranks' steps, and memory linear in the ranks and the messages of one round. Throws
-/// Error(invalid_argument) if the algorithm refuses the shape, or a round has more than 2^25 messages.
+/// block. Takes time in proportion to all ranks' steps, but for sorting a round's messages where they come in another
+/// order, and memory to the ranks, times the rounds that Algorithm::lead looks back, and to the messages of one round.
+/// Throws Error(invalid_argument) if the algorithm refuses the shape, or a round has more than 2^25 messages.
 Prediction simulate(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Network& network,
                     Clocks clocks = Clocks::fewest);
 /// The same with a clock for each rank of a shape whose hosts are known: `between` connects these, one link for all

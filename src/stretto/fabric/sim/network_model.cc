@@ -12,7 +12,7 @@ NetworkModel::NetworkModel(const SimOptions& options)
               options.inside_seconds_per_byte},
       random_(options.seed ^ 0x6e6574776f726bU),
       processor_free_(options.nodes, 0),
-      left_(options.nodes, 0),
+      left_(options.nodes, -1),
       wires_(options.hosts == 0 ? options.nodes : options.hosts) {}
 
 VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, VirtualTime now) {
@@ -32,7 +32,7 @@ VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, Virtu
 }
 
 VirtualTime NetworkModel::reach_along(NodeId from, NodeId to, std::size_t bytes, VirtualTime now) {
-  if (left_[from] <= now) return reach(from, to, bytes, now);
+  if (left_[from] < now) return reach(from, to, bytes, now);
   return arrive(link(from, to), left_[from]);
 }
 

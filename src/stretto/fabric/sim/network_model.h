@@ -60,7 +60,7 @@ class NetworkModel {
   Link inside_;
   Random random_;
   std::vector<VirtualTime> processor_free_;  // by node
-  std::vector<VirtualTime> left_;            // by node: when what it sent last left it
+  std::vector<VirtualTime> left_;            // by node: when what it sent last left it; -1: nothing did
   std::vector<Wire> wires_;                  // by host
 };
 
