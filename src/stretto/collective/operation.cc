@@ -376,12 +376,12 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
   std::vector<NodeId> awaited = stage_ == Stage::meeting ? missing_in_meeting() : exposures_.peers();
   std::string names;
-  const auto add_peers_of_steps = [&](bool whose_turn_it_is) {
+  const auto add_peers_of_steps = [&](bool only_in_their_turn) {
     for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
       const bool is_open = states_.of(step) == StepStates::State::started || large_.is_lent_out(step);
       if (!step_at(step).is_message() || !is_open) continue;
       const bool has_turn = !large_.asks_in_turn(step) || large_.is_told(step) || large_.is_known(step);
-      if (has_turn || !whose_turn_it_is) awaited.push_back(step_at(step).node);
+      if (has_turn || !only_in_their_turn) awaited.push_back(step_at(step).node);
     }
   };
   add_peers_of_steps(true);

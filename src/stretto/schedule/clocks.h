@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,13 @@ struct Clock {
     busy += seconds;
   }
 };
+
+/// A wire, free from `free` on, takes a message that is there from `earliest` on. Returns when that begins.
+inline double take_wire(double& free, double earliest, double occupied) {
+  const double begin = std::max(free, earliest);
+  free = begin + occupied;
+  return begin;
+}
 
 /// When ranks were through with the last rounds.
 class History {
@@ -54,8 +62,6 @@ class HostWires {
   explicit HostWires(const Hosts& hosts) : hosts_(hosts), wires_(hosts.are_known() ? hosts.count() : 0) {}
 
   bool are_known() const { return hosts_.are_known(); }
-  /// Whether a message goes from host to host, and so over these. Of hosts that are not known, nothing does.
-  bool lie_between(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) != hosts_.of(b); }
   bool are_inside(Rank a, Rank b) const { return hosts_.are_known() && hosts_.of(a) == hosts_.of(b); }
   /// Of a rank's host; `now` counts for nothing. REQUIRES: the hosts are known.
   Clock& of(Rank rank) {

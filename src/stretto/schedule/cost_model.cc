@@ -180,10 +180,9 @@ class ExecutorTiming {
     // Whoever waits for a receiver or for the wire is free for something else.
     const double handling = costs.overhead + (is_large ? costs.announcement : 0);
     work(clock, handling);
-    Clock& wire = wire_of(me_, path, clock);
-    const double begin = std::max({clock.now, wire.next_send, is_large ? may_go + handling : 0});
-    wire.next_send = begin + costs.gap + static_cast<double>(bytes) * costs.byte_time;
-    return begin + costs.latency;
+    const double earliest = std::max(clock.now, is_large ? may_go + handling : 0);
+    const double occupied = costs.gap + static_cast<double>(bytes) * costs.byte_time;
+    return take_wire(wire_of(me_, path, clock).next_send, earliest, occupied) + costs.latency;
   }
 
   double land(Clock& of_receiver, const Message& message) {
@@ -277,9 +276,8 @@ class ExecutorTiming {
   /// When all of a message is there that begins to come in, one after another. Where there is no wire, its sender's
   /// time has brought it.
   static double come_in(Clock& wire, const Path& path, std::uint64_t bytes, double now, double delay = 1) {
-    const double begin = std::max(now, wire.next_receive);
     const double streaming = static_cast<double>(bytes) * path.costs.byte_time * delay;
-    wire.next_receive = begin + path.costs.gap + streaming;
+    const double begin = take_wire(wire.next_receive, now, path.costs.gap + streaming);
     return path.is_wire ? begin + streaming : begin;
   }
   /// Whether there are several peers of such steps.

@@ -25,19 +25,16 @@ class LogGpTiming {
       clock.work(streaming(network, bytes));
       return clock.now + network.latency;
     }
-    Clock& wire = wire_of(me_, clock);
-    const double begin = std::max(clock.now, wire.next_send);
-    wire.next_send = begin + network.gap + streaming(network, bytes);
-    return begin + network.latency;
+    const double occupied = network.gap + streaming(network, bytes);
+    return take_wire(wire_of(me_, clock).next_send, clock.now, occupied) + network.latency;
   }
 
   double land(Clock& of_receiver, const Message& message) {
     if (wires_.are_inside(message.from, message.to)) return message.arrival;
     const Network& network = network_between(message.from, message.to);
+    const double bytes_time = streaming(network, message.bytes);
     Clock& wire = wire_of(message.to, of_receiver);
-    const double begin = std::max(message.arrival, wire.next_receive);
-    wire.next_receive = begin + network.gap + streaming(network, message.bytes);
-    return begin + streaming(network, message.bytes);
+    return take_wire(wire.next_receive, message.arrival, network.gap + bytes_time) + bytes_time;
   }
 
   void await(Clock&, const Step&, std::uint64_t) const {}
