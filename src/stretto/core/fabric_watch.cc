@@ -14,6 +14,9 @@ namespace {
 constexpr long nanoseconds_among_large = 200'000;
 constexpr long nanoseconds_to_second_look = 30'000;
 constexpr long nanoseconds_of_rare_ticks = 1'000'000;
+// Where workers sleep, on cores that nobody else wants, while another one computes: what comes for them should not wait
+// for that one.
+constexpr long nanoseconds_beside_sleepers = 200'000;
 // Ticks get rarer until so many workers share a core.
 constexpr unsigned most_crowded = 100;
 // Each tick displaces a worker that polls, for 5 to 40 us: after this many that found nothing unattended they are rare.
@@ -31,6 +34,13 @@ constexpr double rest_factor = 1.25;
 // After this many ticks in which somebody watched the fabric and nothing happened, the service thread sleeps without
 // ticks.
 constexpr int quiet_ticks_before_deep_sleep = 2;
+// Who searches leaves the fabric for so many looks, some microseconds, to somebody who has polled.
+constexpr unsigned looks_after_a_poll_of_others = 64;
+
+// A lost count does no harm: what counts is that it changes.
+void count(std::atomic<std::uint64_t>& polls) {
+  polls.store(polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -58,9 +68,47 @@ bool FabricWatch::poll() {
 }
 
 void FabricWatch::note_poll() {
-  // A lost count does no harm: what counts is that it changes.
-  polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (watcher_.load(std::memory_order_relaxed) == service) disarm(service);
+  count(polls_);
+  end_watch();
+}
+
+// Of whoever has it.
+void FabricWatch::end_watch() {
+  if (const int watcher = watcher_.load(std::memory_order_relaxed); watcher >= 0) disarm(watcher);
+}
+
+std::uint64_t FabricWatch::all_polls() const noexcept {
+  return polls_.load(std::memory_order_relaxed) + polls_of_searchers_.load(std::memory_order_relaxed);
+}
+
+FabricWatch::Searcher::Searcher(FabricWatch& watch, int worker, bool has_worked) noexcept
+    : watch_(watch), worker_(worker), polls_seen_(watch.polls_.load(std::memory_order_relaxed)) {
+  if (has_worked && watch.needed()) watch_.searcher_.store(worker_, std::memory_order_relaxed);
+}
+
+FabricWatch::Searcher::~Searcher() {
+  int expected = worker_;
+  watch_.searcher_.compare_exchange_strong(expected, nobody, std::memory_order_relaxed);
+}
+
+bool FabricWatch::Searcher::is_the_one() noexcept {
+  int searcher = watch_.searcher_.load(std::memory_order_relaxed);
+  if (searcher == nobody) watch_.searcher_.compare_exchange_strong(searcher, worker_, std::memory_order_relaxed);
+  return searcher == worker_ || searcher == nobody;
+}
+
+bool FabricWatch::Searcher::poll() {
+  if (!watch_.needed()) return false;
+  const std::uint64_t polls = watch_.polls_.load(std::memory_order_relaxed);
+  if (std::exchange(polls_seen_, polls) != polls || !is_the_one()) {
+    looks_to_give_way_ = looks_after_a_poll_of_others;
+  } else if (looks_to_give_way_ > 0) {
+    --looks_to_give_way_;
+  }
+  if (looks_to_give_way_ > 0) return false;
+  count(watch_.polls_of_searchers_);
+  watch_.end_watch();
+  return watch_.serve(fabric::Context::Rest::kept);
 }
 
 bool FabricWatch::poll_for_service() { return serve(fabric::Context::Rest::handed_over); }
@@ -97,7 +145,7 @@ bool FabricWatch::arm(int watcher) {
 
 bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   if (endpoints_.empty()) return false;
-  const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
+  const std::uint64_t polls = all_polls();
   // Who has the baton may be at it for many pieces without polling, and was displaced by this very look.
   const bool attended = std::exchange(polls_seen_, polls) != polls || somebody_serves();
   found_unattended_ = !attended && engaged();
@@ -110,7 +158,7 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
 // It must not wait for a worker that it may have displaced.
 void FabricWatch::stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   double last_progress = now_();
-  while (engaged() && !somebody_serves() && polls_.load(std::memory_order_relaxed) == polls_seen_ && !stopping.load()) {
+  while (engaged() && !somebody_serves() && all_polls() == polls_seen_ && !stopping.load()) {
     if (do_others() || poll_for_service()) last_progress = now_();
     if (now_() - last_progress > engaged_seconds) return;
   }
@@ -136,16 +184,18 @@ void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
   for (const fabric::Endpoint* const endpoint : endpoints_) list.push_back({endpoint->descriptor(), POLLIN, 0});
 }
 
-long FabricWatch::tick_nanoseconds(bool armed) const noexcept {
-  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) {
-    return rare_tick_nanoseconds_ << (attended_ticks_ / attended_ticks_before_rarer_ones);
+long FabricWatch::tick_nanoseconds(bool armed, bool workers_sleep) const noexcept {
+  const int rarer = attended_ticks_ / attended_ticks_before_rarer_ones;
+  if (armed || !has_cores_) return rare_tick_nanoseconds_ << rarer;
+  if (calm_ticks_ == calm_ticks_before_rare_ones) {
+    return (workers_sleep ? nanoseconds_beside_sleepers : rare_tick_nanoseconds_) << rarer;
   }
   return looks_again_ ? nanoseconds_to_second_look : nanoseconds_among_large;
 }
 
 // It ticks unless it or a worker has watched the fabric for a while in which nothing happened: whoever ends the watch
 // then wakes it.
-std::optional<timespec> FabricWatch::tick_of_service(bool armed) {
+std::optional<timespec> FabricWatch::tick_of_service(bool armed, bool workers_sleep) {
   if (endpoints_.empty()) return std::nullopt;
   looks_again_ = engaged() && !looks_again_;
   calm_ticks_ = found_unattended_ ? 0 : std::min(calm_ticks_, calm_ticks_before_rare_ones - 1) + 1;
@@ -155,7 +205,7 @@ std::optional<timespec> FabricWatch::tick_of_service(bool armed) {
     // The watch may have ended before this could be seen.
     return watcher_.load() == nobody ? std::optional(timespec{0, 0}) : std::nullopt;
   }
-  const long tick = tick_nanoseconds(armed);
+  const long tick = tick_nanoseconds(armed, workers_sleep);
   if (armed) return timespec{0, tick};
   return timespec{0, std::max(tick, std::min(static_cast<long>(1e9 * must_rest()), 2 * rare_tick_nanoseconds_))};
 }

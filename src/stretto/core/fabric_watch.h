@@ -18,9 +18,10 @@ namespace stretto {
 
 /// Sees to it that somebody looks after the fabric of a process (decisions 3 and 29).
 ///
-/// Workers that wait or have nothing to do poll it. Who sleeps last has the *watch*: the fabric's descriptors wake it.
-/// While all workers compute, a service thread looks now and then whether anybody has polled since, and otherwise takes
-/// the watch itself. A worker that polls takes the watch from it without a word, so that peers need not ring.
+/// Workers that wait or have nothing to do poll it, but no two at a time: who has nothing to do leaves it to those who
+/// wait, and to one of its like (`Searcher`). Who sleeps last has the *watch*: the fabric's descriptors wake it. While
+/// all workers compute, a service thread looks now and then whether anybody has polled since, and otherwise takes the
+/// watch itself. A worker that polls takes the watch from whoever has it without a word, so that peers need not ring.
 class FabricWatch {
  public:
   /// `now`: seconds. `wake_service`: wakes the service thread. Both by any thread.
@@ -33,7 +34,7 @@ class FabricWatch {
   /// Whether there is anything to look after.
   bool needed() const noexcept { return !endpoints_.empty(); }
 
-  // Of workers.
+  // Of workers that wait for something in the middle of a task.
 
   /// Makes progress; returns whether anything happened. May keep a rest (see Context::Rest).
   bool poll();
@@ -50,6 +51,32 @@ class FabricWatch {
   }
   /// A worker polls, here or by other means: nobody needs to ring meanwhile.
   void note_poll();
+
+  // Of workers that have nothing to do.
+
+  /// A worker that looks for work, from the beginning to the end of its search.
+  class Searcher {
+   public:
+    /// `worker`: not negative. `has_worked`: since it searched before. What comes is then most likely for what it did,
+    /// so it takes the fabric from others that search.
+    Searcher(FabricWatch& watch, int worker, bool has_worked) noexcept;
+    ~Searcher();
+    Searcher(const Searcher&) = delete;
+    Searcher& operator=(const Searcher&) = delete;
+
+    /// As FabricWatch::poll, unless others are at it.
+    bool poll();
+    /// Whether others were at it when it looked last.
+    bool gives_way() const noexcept { return looks_to_give_way_ > 0; }
+
+   private:
+    bool is_the_one() noexcept;
+
+    FabricWatch& watch_;
+    int worker_;
+    std::uint64_t polls_seen_;
+    unsigned looks_to_give_way_ = 0;
+  };
   /// How often nodes of this process gave peers elsewhere something to do.
   std::uint64_t requests() const noexcept;
   /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now.
@@ -65,8 +92,9 @@ class FabricWatch {
   /// nobody else serves, stays with it first, for a while: meanwhile it calls `do_others`, which returns whether it had
   /// anything to do, until `stopping`.
   bool arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
-  /// How long it may sleep now, with the watch or without; none: until it is woken.
-  std::optional<timespec> tick_of_service(bool armed);
+  /// How long it may sleep now, with the watch or without; none: until it is woken. `workers_sleep`: some, so that a
+  /// tick displaces nobody.
+  std::optional<timespec> tick_of_service(bool armed, bool workers_sleep);
   /// It has slept, and was woken by something or by its tick.
   void service_woke_up(bool by_something) noexcept;
 
@@ -85,11 +113,13 @@ class FabricWatch {
   static constexpr unsigned turns_of_a_moment = 32;
 
   bool serve(fabric::Context::Rest rest);
+  void end_watch();
+  std::uint64_t all_polls() const noexcept;
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;
   void stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
   double must_rest() const;
-  long tick_nanoseconds(bool armed) const noexcept;
+  long tick_nanoseconds(bool armed, bool workers_sleep) const noexcept;
 
   std::function<double()> now_;
   std::function<void()> wake_service_;
@@ -97,8 +127,12 @@ class FabricWatch {
   bool has_cores_ = false;
   long rare_tick_nanoseconds_ = 0;
 
+  // Written by who waits, at each poll, and by who takes the watch from somebody.
+  alignas(64) std::atomic<std::uint64_t> polls_{0};
   std::atomic<int> watcher_{nobody};
-  std::atomic<std::uint64_t> polls_{0};  // of workers
+  // Of those who search.
+  alignas(64) std::atomic<std::uint64_t> polls_of_searchers_{0};
+  std::atomic<int> searcher_{nobody};  // the one that polls
   std::atomic<bool> service_in_deep_sleep_{true};
 
   // The service thread's own.

@@ -11,18 +11,26 @@
 namespace stretto {
 namespace {
 
-// An endpoint to which nothing comes.
-class QuietEndpoint final : public fabric::Endpoint {
+// An endpoint to which something comes each time that somebody polls, or nothing.
+class PolledEndpoint final : public fabric::Endpoint {
  public:
-  explicit QuietEndpoint(fabric::Context& context)
-      : Endpoint(0, 2, context, std::make_unique<fabric::Segment>(std::size_t{1} << 20U, false)) {}
+  explicit PolledEndpoint(fabric::Context& context)
+      : Endpoint(0, 2, context, std::make_unique<fabric::Segment>(std::size_t{1} << 20U, false)) {
+    context.set_poll([](void* self) { return static_cast<PolledEndpoint*>(self)->progress(); }, this);
+  }
+
+  bool something_comes = false;
+  int polls = 0;
 
   void send(NodeId, fabric::MessageType, ConstByteSpan, ConstByteSpan) override { count_request(); }
   void put(NodeId, fabric::Offset, ConstByteSpan, fabric::Notification, fabric::Completion*) override {}
   void get(NodeId, fabric::Offset, ByteSpan, fabric::Completion*) override {}
   bool maps(NodeId) const override { return false; }
   std::byte* peer_pointer(NodeId, fabric::Offset, std::size_t) override { return nullptr; }
-  bool progress() override { return false; }
+  bool progress() override {
+    ++polls;
+    return something_comes;
+  }
   int descriptor() const override { return 0; }
 };
 
@@ -32,20 +40,20 @@ class FabricWatchTest : public ::testing::Test {
   timespec tick(unsigned workers_per_core) {
     FabricWatch watch([] { return 0.0; }, [] {});
     watch.start(endpoints_, false, workers_per_core);
-    return watch.tick_of_service(false).value();
+    return watch.tick_of_service(false, false).value();
   }
   // What it sleeps after a look at which a worker had polled since the one before, or not.
   timespec tick_after_look(FabricWatch& watch, bool polled) {
     const std::atomic<bool> stopping{true};
     if (polled) watch.note_poll();
     watch.arm_service([] { return false; }, stopping);
-    const timespec tick = watch.tick_of_service(false).value();
+    const timespec tick = watch.tick_of_service(false, false).value();
     watch.disarm(FabricWatch::service);
     return tick;
   }
 
   fabric::Context context_{nullptr};
-  QuietEndpoint endpoint_{context_};
+  PolledEndpoint endpoint_{context_};
   fabric::Endpoint* endpoints_[1] = {&endpoint_};
 };
 
@@ -76,7 +84,7 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
       look();
     }
     watch.disarm(FabricWatch::service);
-    return watch.tick_of_service(false).value().tv_nsec;
+    return watch.tick_of_service(false, false).value().tv_nsec;
   };
   const long when_idle = tick_after_a_look(false);
   context_.engage();
@@ -131,6 +139,89 @@ TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
   watch.disarm(0);
   EXPECT_TRUE(service_arms());
   watch.disarm(FabricWatch::service);
+}
+
+// A worker that sleeps may have the watch, too, where the process has several.
+TEST_F(FabricWatchTest, WhoPollsTakesTheWatchFromAWorkerThatSleeps) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  ASSERT_TRUE(watch.arm(0));
+  ASSERT_FALSE(watch.arm(1)) << "another one has it";
+  watch.poll();
+  EXPECT_TRUE(watch.arm(1));
+  FabricWatch::Searcher(watch, 2, true).poll();
+  EXPECT_TRUE(watch.arm(0)) << "who searches took it";
+}
+
+// What comes to a process is most likely for who waits for it: another worker that took it would have to hand it on.
+TEST_F(FabricWatchTest, WhoSearchesLeavesTheFabricToWhoWaits) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  endpoint_.something_comes = true;
+  FabricWatch::Searcher searcher(watch, 1, false);
+  EXPECT_TRUE(searcher.poll());
+  for (int i = 0; i < 1000; ++i) {
+    watch.note_poll();
+    const int polls = endpoint_.polls;
+    EXPECT_FALSE(searcher.poll());
+    EXPECT_TRUE(searcher.gives_way());
+    EXPECT_EQ(endpoint_.polls, polls);
+  }
+  int looks = 0;
+  while (!searcher.poll() && looks < 1000) ++looks;
+  EXPECT_GT(looks, 1) << "who waits may compute for a moment only";
+  EXPECT_LT(looks, 1000) << "nobody polls any more";
+  EXPECT_FALSE(searcher.gives_way());
+}
+
+TEST_F(FabricWatchTest, OneOfThoseWhoSearchPolls) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  endpoint_.something_comes = true;
+  auto first = std::make_unique<FabricWatch::Searcher>(watch, 0, false);
+  FabricWatch::Searcher second(watch, 1, false);
+  const auto polls_after_a_while = [](FabricWatch::Searcher& searcher) {
+    for (int i = 0; i < 1000; ++i) searcher.poll();
+    return searcher.poll();
+  };
+  EXPECT_TRUE(polls_after_a_while(*first));
+  EXPECT_FALSE(polls_after_a_while(second));
+  FabricWatch::Searcher has_worked(watch, 2, true);
+  EXPECT_TRUE(has_worked.poll()) << "what comes is most likely for what it did";
+  EXPECT_FALSE(polls_after_a_while(*first));
+  {
+    const FabricWatch::Searcher has_worked_last(watch, 3, true);
+    EXPECT_FALSE(polls_after_a_while(has_worked));
+  }
+  EXPECT_TRUE(polls_after_a_while(second)) << "whose search is over leaves it to others";
+  EXPECT_FALSE(polls_after_a_while(*first));
+  first.reset();
+  EXPECT_TRUE(polls_after_a_while(second)) << "it was not the one that polled";
+}
+
+// However many search and sleep, the service thread knows that somebody is at it.
+TEST_F(FabricWatchTest, PollsOfThoseWhoSearchCountForTheService) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  const std::atomic<bool> stopping{true};
+  FabricWatch::Searcher(watch, 0, true).poll();
+  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping)) << "nobody has polled since";
+}
+
+// What comes while one worker computes should not wait for that where others have nothing to do.
+TEST_F(FabricWatchTest, TicksAreFrequentWhereTheyDisplaceNobody) {
+  for (const bool has_cores : {false, true}) {
+    FabricWatch watch([] { return 0.0; }, [] {});
+    watch.start(endpoints_, has_cores, 1);
+    const auto tick = [&](bool workers_sleep) { return watch.tick_of_service(false, workers_sleep).value().tv_nsec; };
+    const long rare = tick(false);
+    if (has_cores) {
+      EXPECT_LT(tick(true), rare);
+    } else {
+      EXPECT_EQ(tick(true), rare) << "their cores are wanted by others";
+    }
+  }
 }
 
 TEST_F(FabricWatchTest, CountsWhatPeersWereGivenToDo) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -32,6 +33,12 @@ class Idling {
         requests_(requests),
         looks_(limits.takes_turns && requests == requests_at_turn ? looks_for_more : first_looks()),
         left_(looks_) {}
+
+  /// Another worker does the looking, which makes tasks ready: from now on until something comes this one yields soon.
+  void leave_it_to_others() noexcept {
+    looks_ = few_looks();
+    left_ = std::min(left_, looks_);
+  }
 
   /// After a look at which there was nothing to do, though `something_came`, perhaps. `now()`: seconds.
   template <class Now>

@@ -141,5 +141,19 @@ TEST_F(TakesTurns, StillSleepsInTheEnd) {
   EXPECT_EQ(looks().second, Next::sleep);
 }
 
+// Who does not look itself has nothing to see before others make a task ready, and wake it if it sleeps.
+TEST_F(IdlingTest, WhoLeavesTheLookingToOthersYieldsAndSleepsSoon) {
+  limits_.spins = 10;
+  begin();
+  idling_->leave_it_to_others();
+  EXPECT_EQ(looks(), Looks(4, Next::yield));
+  EXPECT_EQ(looks(), Looks(4, Next::yield));
+  EXPECT_EQ(looks(), Looks(4, Next::yield));
+  EXPECT_EQ(looks(), Looks(4, Next::sleep));
+  begin();
+  idling_->leave_it_to_others();
+  EXPECT_EQ(looks(true), Looks(10, Next::yield)) << "it looks again";
+}
+
 }  // namespace
 }  // namespace stretto

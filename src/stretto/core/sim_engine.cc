@@ -48,7 +48,7 @@ class SimEngine::ChargeOver final : public fabric::Action {
 
 SimEngine::SimEngine(fabric::SimFabric& fabric)
     : fabric_(fabric),
-      worker_(*this, stack_bytes, fabric.size() <= most_nodes_with_guards),
+      worker_(*this, 0, stack_bytes, fabric.size() <= most_nodes_with_guards),
       launch_(fabric.options().task),
       clock_(fabric::make_slice_clock(fabric.options())) {}
 

@@ -37,8 +37,7 @@ constexpr std::uint32_t crowded_queue = 32;
 }  // namespace
 
 ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
-    : worker(engine, engine.options_.stack_bytes, true),
-      number(static_cast<int>(engine.seats_.size())),
+    : worker(engine, engine.seats_.size(), engine.options_.stack_bytes, true),
       service(serves),
       bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (bell < 0) {
@@ -81,7 +80,7 @@ void ThreadEngine::bind(const Seat& seat) const {
   if (seat.service) {
     bind_thread_to_cores(first, options_.workers);
   } else {
-    bind_thread_to_cores(first + static_cast<std::size_t>(seat.number), 1);
+    bind_thread_to_cores(first + seat.worker.number(), 1);
   }
 }
 
@@ -99,7 +98,7 @@ double ThreadEngine::now() const noexcept {
 }
 
 ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) noexcept {
-  return **std::find_if(seats_.begin(), seats_.end(), [&worker](const auto& seat) { return &seat->worker == &worker; });
+  return *seats_[worker.number()];
 }
 
 void ThreadEngine::ring(Seat& seat) noexcept {
@@ -218,10 +217,10 @@ Processor* ThreadEngine::take_shared(Seat& seat) {
 
 Processor* ThreadEngine::next(Worker& worker) {
   Seat& seat = seat_of(worker);
-  for (;;) {
+  for (bool has_worked = true;; has_worked = false) {
     Processor* found = take(seat);
     if (found == nullptr && stopping_.load()) return nullptr;
-    if (found == nullptr && !search(seat, found)) sleep(seat);
+    if (found == nullptr && !search(seat, has_worked, found)) sleep(seat);
     if (found == nullptr) continue;
     arrive(seat);
     fabric::Context::hand_over_rest();
@@ -230,30 +229,39 @@ Processor* ThreadEngine::next(Worker& worker) {
 }
 
 // Looks for work for a moment. The service thread only does what nobody else does, so it does not linger.
-bool ThreadEngine::search(Seat& seat, Processor*& found) {
+bool ThreadEngine::search(Seat& seat, bool has_worked, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
   const bool has_napped = std::exchange(seat.has_napped, false) && !seat.was_woken;
   arrive(seat);
   const bool naps_on = has_napped && decide_to_nap(seat);
-  const bool over = naps_on ? is_over_for(seat) : look_for_tasks(seat, found);
+  const bool over = naps_on ? is_over_for(seat) : look_for_tasks(seat, has_worked, found);
   searching_.fetch_sub(1, std::memory_order_seq_cst);
   if (over) seat.nap.found_work();
   return over;
 }
 
-bool ThreadEngine::look_for_tasks(Seat& seat, Processor*& found) {
+bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {
   Idling::Limits limits = options_.idling;
   if (!watch_.needed()) {  // whatever comes makes a task ready
     limits.spins = 0;
     limits.takes_turns = false;
   }
   seat.nap.begin_looks(taken_by_others(seat), now());
-  const bool over = idle(seat, limits, [&] {
+  Idling idling(limits, watch_.requests(), seat.requests_at_turn);
+  FabricWatch::Searcher searcher(watch_, seat.watcher(), has_worked);
+  auto look = [&] {
+    const bool something_came = searcher.poll();
+    if (searcher.gives_way()) idling.leave_it_to_others();
+    return something_came;
+  };
+  auto is_over = [&] {
     if (is_over_for(seat)) return true;
     found = take_neglected(seat);
     return found != nullptr;
-  });
+  };
+  const bool over = idle(seat, idling, look, is_over);
+  seat.gave_way = searcher.gives_way();
   if (!over) decide_to_nap(seat);
   return over;
 }
@@ -263,16 +271,15 @@ bool ThreadEngine::decide_to_nap(Seat& seat) noexcept {
   return seat.nap.after_looks(taken_by_others(seat), now(), neglected_seconds);
 }
 
-// Polls and yields until `over()`, which is so if this returns true, or until it is time to sleep.
-template <class Over>
-bool ThreadEngine::idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept {
-  Idling idling(limits, watch_.requests(), seat.requests_at_turn);
+// Looks, as `look()` does, and yields until `over()`, which is so if this returns true, or until it is time to sleep.
+template <class Look, class Over>
+bool ThreadEngine::idle(Seat& seat, Idling& idling, const Look& look, const Over& over) noexcept {
   for (auto next = Idling::Next::look; next != Idling::Next::sleep;) {
     if (next == Idling::Next::yield) {
       sched_yield();
       seat.requests_at_turn = watch_.requests();
     }
-    const bool something_came = watch_.poll();
+    const bool something_came = look();
     if (over()) return true;
     next = idling.after_look(something_came, watch_.requests(), [this] { return now(); });
   }
@@ -282,7 +289,7 @@ bool ThreadEngine::idle(Seat& seat, const Idling::Limits& limits, const Over& ov
 Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
     if (other.get() == &seat || other->local.size() == 0) continue;
-    Neglect& neglect = seat.neglect[static_cast<std::size_t>(other->number)];
+    Neglect& neglect = seat.neglect[other->worker.number()];
     if (other->local.size() > crowded_queue || other->attends.load(std::memory_order_relaxed) ||
         neglect.look(other->local.taken(), now(), neglected_seconds)) {
       return other->local.pop();
@@ -313,7 +320,10 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
     return table.query(event) != EventState::untriggered || held.has_work() || has_tasks_for(seat) || stopping_.load();
   };
   for (unsigned i = 0; i < options_.idling.spins && !is_over();) i += watch_.poll_until(is_over);
-  if (options_.idling.takes_turns && !is_over()) idle(seat, options_.idling, is_over);
+  if (options_.idling.takes_turns && !is_over()) {
+    Idling idling(options_.idling, watch_.requests(), seat.requests_at_turn);
+    idle(seat, idling, [this] { return watch_.poll(); }, is_over);
+  }
   fabric::Context::hand_over_rest();
   return table.query(event) == EventState::triggered;
 }
@@ -377,10 +387,11 @@ void ThreadEngine::sleep(Seat& seat) {
   const bool naps = seat.nap.seconds().has_value();
   if (!naps && do_what_was_put_off()) return;
   fabric::Context::hand_over_rest();  // of a baton that others had whenever this worker polled
-  const int watcher = seat.service ? FabricWatch::service : seat.number;
+  const int watcher = seat.watcher();
   std::atomic<int>& sleepers = naps ? napping_ : asleep_;
-  const bool armed =
-      seat.service ? watch_.arm_service([this] { return serve_overflow(); }, stopping_) : watch_.arm(watcher);
+  // Who waits for something would take the watch from it at once.
+  const bool armed = seat.service ? watch_.arm_service([this] { return serve_overflow(); }, stopping_)
+                                  : !seat.gave_way && watch_.arm(watcher);
   {
     const std::lock_guard lock(mutex_);
     if (has_work(seat) || stopping_.load()) {
@@ -407,7 +418,7 @@ void ThreadEngine::sleep(Seat& seat) {
   if (seat.service) {
     watch_.poll_for_service();
   } else if (woken) {
-    watch_.poll();
+    FabricWatch::Searcher(watch_, watcher, false).poll();
   }
 }
 
@@ -427,7 +438,7 @@ bool ThreadEngine::doze(Seat& seat, bool armed) {
 
 // How long it sleeps at most.
 std::optional<timespec> ThreadEngine::alarm(const Seat& seat, bool armed) {
-  if (seat.service) return watch_.tick_of_service(armed);
+  if (seat.service) return watch_.tick_of_service(armed, asleep_.load(std::memory_order_relaxed) > 0);
   const std::optional<double> nap = seat.nap.seconds();
   return nap ? std::optional(timespec{0, static_cast<long>(1e9 * *nap)}) : std::nullopt;
 }

@@ -64,8 +64,10 @@ class ThreadEngine final : public Engine {
   struct Seat {
     Seat(ThreadEngine& engine, bool serves);
     ~Seat();
+    /// Who it is to the FabricWatch.
+    int watcher() const noexcept { return service ? FabricWatch::service : static_cast<int>(worker.number()); }
+
     Worker worker;
-    int number;
     bool service;
     ReadyQueue local;
     ReadyQueue own;                      // what only this worker may take
@@ -73,6 +75,7 @@ class ThreadEngine final : public Engine {
     std::vector<Neglect> neglect;        // by seat
     Nap nap;
     bool has_napped = false;           // and has not looked for work since; its own
+    bool gave_way = false;             // to others who look after the fabric, when it searched last; its own
     std::atomic<bool> attends{false};  // see attend
     bool asleep = false;               // under mutex_
     bool was_woken = false;            // and has not looked for work since; its own
@@ -95,12 +98,12 @@ class ThreadEngine final : public Engine {
   }
   bool has_tasks_for(const Seat& seat) const noexcept;
   bool somebody_takes_tasks() const noexcept;
-  bool search(Seat& seat, Processor*& found);
-  bool look_for_tasks(Seat& seat, Processor*& found);
+  bool search(Seat& seat, bool has_worked, Processor*& found);
+  bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
   bool is_over_for(const Seat& seat) const noexcept;
   bool decide_to_nap(Seat& seat) noexcept;
-  template <class Over>
-  bool idle(Seat& seat, const Idling::Limits& limits, const Over& over) noexcept;
+  template <class Look, class Over>
+  bool idle(Seat& seat, Idling& idling, const Look& look, const Over& over) noexcept;
   bool serve_overflow();
   bool do_what_was_put_off() noexcept;
   void sleep(Seat& seat);

@@ -12,8 +12,8 @@ thread_local Worker* this_worker = nullptr;  // determinism: which object the th
 
 Worker* Worker::current() noexcept { return this_worker; }
 
-Worker::Worker(Engine& engine, std::size_t stack_bytes, bool guarded_stacks)
-    : engine_(engine), stack_bytes_(stack_bytes), guarded_stacks_(guarded_stacks) {}
+Worker::Worker(Engine& engine, std::size_t number, std::size_t stack_bytes, bool guarded_stacks)
+    : engine_(engine), number_(number), stack_bytes_(stack_bytes), guarded_stacks_(guarded_stacks) {}
 
 Worker::~Worker() = default;
 

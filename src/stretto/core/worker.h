@@ -18,8 +18,8 @@ struct TaskRecord;
 /// on another one, and comes back when the task can continue. Belongs to an engine; used by its own thread only.
 class Worker {
  public:
-  /// `stack_bytes` for each further stack.
-  Worker(Engine& engine, std::size_t stack_bytes, bool guarded_stacks);
+  /// `number`: among the engine's workers. `stack_bytes` for each further stack.
+  Worker(Engine& engine, std::size_t number, std::size_t stack_bytes, bool guarded_stacks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -31,6 +31,7 @@ class Worker {
   void run();
 
   Engine& engine() const noexcept { return engine_; }
+  std::size_t number() const noexcept { return number_; }
   /// The processor that is being driven; null between processors.
   Processor* held() const noexcept { return held_; }
   /// The task that is running, or null.
@@ -60,6 +61,7 @@ class Worker {
   static void loop_on_new_stack(void* worker);
 
   Engine& engine_;
+  std::size_t number_;
   std::size_t stack_bytes_;
   bool guarded_stacks_;
   Processor* held_ = nullptr;
