@@ -57,6 +57,7 @@ void ThreadEngine::start(const Options& options, std::span<fabric::Endpoint* con
   options_ = options;
   endpoints_ = endpoints;
   watch_.start(endpoints, options.idling.spins > 0, options.workers_per_core);
+  beds_ = Beds(options.workers);
   for (unsigned i = 0; i < options.workers; ++i) seats_.push_back(std::make_unique<Seat>(*this, false));
   seats_.push_back(std::make_unique<Seat>(*this, true));
   for (const auto& seat : seats_) {
@@ -107,28 +108,21 @@ void ThreadEngine::ring(Seat& seat) noexcept {
   [[maybe_unused]] const auto written = write(seat.bell, &one, sizeof one);
 }
 
-// Chooses a sleeper to wake, unless somebody is about to look anyway. REQUIRES: mutex_ is held.
-void ThreadEngine::wake_one_locked(bool service, Seat*& woken) noexcept {
-  if (!service && searching_.load(std::memory_order_seq_cst) > 0) return;
-  for (const auto& seat : seats_) {
-    if (seat->service != service || !wake_locked(*seat)) continue;
-    woken = seat.get();
-    return;
-  }
+// Gets one up, whom the caller is to ring, unless somebody is about to look anyway. REQUIRES: mutex_ is held.
+ThreadEngine::Seat* ThreadEngine::wake_one_locked(bool service, Beds::Whom whom) noexcept {
+  if (service) return service_bed_.wake_one(whom) ? seats_.back().get() : nullptr;
+  if (searching_.load(std::memory_order_seq_cst) > 0) return nullptr;
+  const std::optional<std::size_t> woken = beds_.wake_one(whom);
+  if (!woken) return nullptr;
+  coming_.fetch_add(1, std::memory_order_relaxed);
+  return seats_[*woken].get();
 }
 
-// Returns whether it is to be rung. REQUIRES: mutex_ is held.
-bool ThreadEngine::wake_locked(Seat& seat) noexcept {
-  if (!std::exchange(seat.asleep, false)) return false;
-  if (!seat.service) coming_.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
-void ThreadEngine::wake_one_for_tasks() noexcept {
+void ThreadEngine::wake_one_for_tasks(Beds::Whom whom) noexcept {
   Seat* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    wake_one_locked(false, woken);
+    woken = wake_one_locked(false, whom);
   }
   if (woken != nullptr) ring(*woken);
 }
@@ -147,7 +141,7 @@ bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
   seat.local.push(processor);
   if (searching_.load(std::memory_order_seq_cst) > 0) return true;
   const bool crowded = napping_.load(std::memory_order_relaxed) > 0 && seat.local.size() > crowded_queue;
-  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0) wake_one_for_tasks();
+  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0) wake_one_for_tasks(crowded ? Beds::Whom::all : Beds::Whom::sleepers);
   return true;
 }
 
@@ -159,7 +153,7 @@ void ThreadEngine::make_ready(Processor& processor) noexcept {
     const std::lock_guard lock(mutex_);
     (service ? service_ : ordinary_).push(processor);
     waiting_for(service).fetch_add(1, std::memory_order_seq_cst);
-    wake_one_locked(service, woken);
+    woken = wake_one_locked(service);
   }
   if (woken != nullptr) ring(*woken);
 }
@@ -167,12 +161,13 @@ void ThreadEngine::make_ready(Processor& processor) noexcept {
 void ThreadEngine::make_ready_for(Processor& processor, Worker& worker) noexcept {
   Seat& seat = seat_of(worker);
   seat.own.push(processor);
-  bool was_asleep = false;
+  bool was_at_rest = false;
   {
     const std::lock_guard lock(mutex_);
-    was_asleep = wake_locked(seat);
+    was_at_rest = beds_of(seat).get_up(seat.bed());
+    if (was_at_rest && !seat.service) coming_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (was_asleep) ring(seat);
+  if (was_at_rest) ring(seat);
 }
 
 void ThreadEngine::hand_over(fabric::Context& context) noexcept {
@@ -182,7 +177,7 @@ void ThreadEngine::hand_over(fabric::Context& context) noexcept {
     if (std::find(overflow_.begin(), overflow_.end(), &context) != overflow_.end()) return;
     overflow_.push_back(&context);
     waiting_for(true).fetch_add(1, std::memory_order_seq_cst);
-    wake_one_locked(true, woken);
+    woken = wake_one_locked(true);
   }
   if (woken != nullptr) ring(*woken);
 }
@@ -209,7 +204,7 @@ Processor* ThreadEngine::take_shared(Seat& seat) {
     processor = (seat.service ? service_ : ordinary_).pop();
     if (processor != nullptr) waiting.fetch_sub(1, std::memory_order_relaxed);
     // Whoever made the others ready may have counted on this worker alone, since it was looking.
-    if (!seat.service && ordinary_.first != nullptr) wake_one_locked(false, woken);
+    if (!seat.service && ordinary_.first != nullptr) woken = wake_one_locked(false);
   }
   if (woken != nullptr) ring(*woken);
   return processor;
@@ -342,7 +337,7 @@ void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Eve
     Seat& seat = seat_of(*worker);
     seat.attends.store(true, std::memory_order_relaxed);
     const double began = now();
-    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) wake_one_for_tasks();
+    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) wake_one_for_tasks(Beds::Whom::all);
     double happened = began;
     double time = began;
     while (time - happened < patience && time - began < longest_attendance_seconds &&
@@ -398,7 +393,7 @@ void ThreadEngine::sleep(Seat& seat) {
       if (armed) watch_.disarm(watcher);
       return;
     }
-    seat.asleep = true;
+    beds_of(seat).lie_down(seat.bed(), naps ? Beds::Rest::nap : Beds::Rest::sleep);
     if (!seat.service) sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
   // Who naps leaves what others have to them.
@@ -406,7 +401,7 @@ void ThreadEngine::sleep(Seat& seat) {
   const bool woken = may_sleep && doze(seat, armed);
   {
     const std::lock_guard lock(mutex_);
-    const bool still_asleep = std::exchange(seat.asleep, false);
+    const bool still_asleep = beds_of(seat).get_up(seat.bed());
     if (!seat.service) {
       seat.was_woken = !still_asleep;
       seat.has_napped = naps;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "stretto/core/beds.h"
 #include "stretto/core/engine.h"
 #include "stretto/core/fabric_watch.h"
 #include "stretto/core/idling.h"
@@ -67,6 +68,8 @@ class ThreadEngine final : public Engine {
     /// Who it is to the FabricWatch.
     int watcher() const noexcept { return service ? FabricWatch::service : static_cast<int>(worker.number()); }
 
+    std::size_t bed() const noexcept { return service ? 0 : worker.number(); }
+
     Worker worker;
     bool service;
     ReadyQueue local;
@@ -77,7 +80,6 @@ class ThreadEngine final : public Engine {
     bool has_napped = false;           // and has not looked for work since; its own
     bool gave_way = false;             // to others who look after the fabric, when it searched last; its own
     std::atomic<bool> attends{false};  // see attend
-    bool asleep = false;               // under mutex_
     bool was_woken = false;            // and has not looked for work since; its own
     int bell = -1;                     // eventfd
     std::thread thread;
@@ -96,6 +98,7 @@ class ThreadEngine final : public Engine {
   std::atomic<std::uint32_t>& waiting_for(bool service) noexcept {
     return service ? waiting_for_service_ : waiting_for_workers_;
   }
+  Beds& beds_of(const Seat& seat) noexcept { return seat.service ? service_bed_ : beds_; }
   bool has_tasks_for(const Seat& seat) const noexcept;
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, bool has_worked, Processor*& found);
@@ -111,9 +114,8 @@ class ThreadEngine final : public Engine {
   std::optional<timespec> alarm(const Seat& seat, bool armed);
   void wake_service() noexcept;
   void ring(Seat& seat) noexcept;
-  void wake_one_locked(bool service, Seat*& woken) noexcept;
-  bool wake_locked(Seat& seat) noexcept;
-  void wake_one_for_tasks() noexcept;
+  Seat* wake_one_locked(bool service, Beds::Whom whom = Beds::Whom::all) noexcept;
+  void wake_one_for_tasks(Beds::Whom whom) noexcept;
   void arrive(Seat& seat) noexcept;
 
   Options options_;
@@ -123,6 +125,8 @@ class ThreadEngine final : public Engine {
   std::span<fabric::Endpoint* const> endpoints_;
 
   std::mutex mutex_;
+  Beds beds_{0};  // of workers
+  Beds service_bed_{1};
   ReadyList ordinary_;
   ReadyList service_;
   std::vector<fabric::Context*> overflow_;
