@@ -34,8 +34,8 @@ constexpr double rest_factor = 1.25;
 // After this many ticks in which somebody watched the fabric and nothing happened, the service thread sleeps without
 // ticks.
 constexpr int quiet_ticks_before_deep_sleep = 2;
-// Who searches leaves the fabric for so many looks, some microseconds, to somebody who has polled.
-constexpr unsigned looks_after_a_poll_of_others = 64;
+// Who searches leaves the fabric for so many looks, some microseconds, to somebody who has polled or looked.
+constexpr unsigned looks_after_those_of_others = 64;
 
 // A lost count does no harm: what counts is that it changes.
 void count(std::atomic<std::uint64_t>& polls) {
@@ -77,12 +77,22 @@ void FabricWatch::end_watch() {
   if (const int watcher = watcher_.load(std::memory_order_relaxed); watcher >= 0) disarm(watcher);
 }
 
-std::uint64_t FabricWatch::all_polls() const noexcept {
+void FabricWatch::note_look() {
+  count(looks_);
+  end_watch();
+}
+
+std::uint64_t FabricWatch::polls() const noexcept {
   return polls_.load(std::memory_order_relaxed) + polls_of_searchers_.load(std::memory_order_relaxed);
 }
 
+// Polls and looks of those who wait.
+std::uint64_t FabricWatch::waits() const noexcept {
+  return polls_.load(std::memory_order_relaxed) + looks_.load(std::memory_order_relaxed);
+}
+
 FabricWatch::Searcher::Searcher(FabricWatch& watch, int worker, bool has_worked) noexcept
-    : watch_(watch), worker_(worker), polls_seen_(watch.polls_.load(std::memory_order_relaxed)) {
+    : watch_(watch), worker_(worker), waits_seen_(watch.waits()) {
   if (has_worked && watch.needed()) watch_.searcher_.store(worker_, std::memory_order_relaxed);
 }
 
@@ -99,9 +109,9 @@ bool FabricWatch::Searcher::is_the_one() noexcept {
 
 bool FabricWatch::Searcher::poll() {
   if (!watch_.needed()) return false;
-  const std::uint64_t polls = watch_.polls_.load(std::memory_order_relaxed);
-  if (std::exchange(polls_seen_, polls) != polls || !is_the_one()) {
-    looks_to_give_way_ = looks_after_a_poll_of_others;
+  const std::uint64_t waits = watch_.waits();
+  if (std::exchange(waits_seen_, waits) != waits || !is_the_one()) {
+    looks_to_give_way_ = looks_after_those_of_others;
   } else if (looks_to_give_way_ > 0) {
     --looks_to_give_way_;
   }
@@ -145,11 +155,14 @@ bool FabricWatch::arm(int watcher) {
 
 bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   if (endpoints_.empty()) return false;
-  const std::uint64_t polls = all_polls();
+  const std::uint64_t polls_before = std::exchange(polls_seen_, polls());
+  const std::uint64_t looks_before = std::exchange(looks_seen_, looks_.load(std::memory_order_relaxed));
+  const bool polled = polls_seen_ != polls_before;
   // Who has the baton may be at it for many pieces without polling, and was displaced by this very look.
-  const bool attended = std::exchange(polls_seen_, polls) != polls || somebody_serves();
+  const bool attended = polled || looks_seen_ != looks_before || somebody_serves();
   found_unattended_ = !attended && engaged();
   attended_ticks_ = attended ? std::min(attended_ticks_ + 1, most_attended_ticks) : 0;
+  if (attended && !polled) poll_for_service();
   if (attended) return false;
   stay_engaged(do_others, stopping);
   return must_rest() == 0 && arm(service);
@@ -158,7 +171,10 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
 // It must not wait for a worker that it may have displaced.
 void FabricWatch::stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   double last_progress = now_();
-  while (engaged() && !somebody_serves() && all_polls() == polls_seen_ && !stopping.load()) {
+  const auto is_unattended = [this] {
+    return !somebody_serves() && polls() == polls_seen_ && looks_.load(std::memory_order_relaxed) == looks_seen_;
+  };
+  while (engaged() && is_unattended() && !stopping.load()) {
     if (do_others() || poll_for_service()) last_progress = now_();
     if (now_() - last_progress > engaged_seconds) return;
   }

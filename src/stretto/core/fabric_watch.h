@@ -49,8 +49,8 @@ class FabricWatch {
     note_poll();
     return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
   }
-  /// A worker polls, here or by other means: nobody needs to ring meanwhile.
-  void note_poll();
+  /// A worker is about to look itself for what it waits for, and for nothing else: nobody needs to ring meanwhile.
+  void note_look();
 
   // Of workers that have nothing to do.
 
@@ -74,7 +74,7 @@ class FabricWatch {
 
     FabricWatch& watch_;
     int worker_;
-    std::uint64_t polls_seen_;
+    std::uint64_t waits_seen_;
     unsigned looks_to_give_way_ = 0;
   };
   /// How often nodes of this process gave peers elsewhere something to do.
@@ -88,7 +88,8 @@ class FabricWatch {
   static constexpr int service = std::numeric_limits<int>::max();
   /// The same as `poll`, but others get what is too much.
   bool poll_for_service();
-  /// Takes the watch, unless a worker has polled since it was last asked for. If there is something large under way and
+  /// Takes the watch, unless a worker has polled or looked since it was last asked for; where none has polled, polls once
+  /// itself, for what nobody looks for. If there is something large under way and
   /// nobody else serves, stays with it first, for a while: meanwhile it calls `do_others`, which returns whether it had
   /// anything to do, until `stopping`.
   bool arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
@@ -114,7 +115,9 @@ class FabricWatch {
 
   bool serve(fabric::Context::Rest rest);
   void end_watch();
-  std::uint64_t all_polls() const noexcept;
+  void note_poll();
+  std::uint64_t polls() const noexcept;
+  std::uint64_t waits() const noexcept;
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;
   void stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
@@ -127,8 +130,9 @@ class FabricWatch {
   bool has_cores_ = false;
   long rare_tick_nanoseconds_ = 0;
 
-  // Written by who waits, at each poll, and by who takes the watch from somebody.
+  // Written by who waits, at each poll or look, and by who takes the watch from somebody.
   alignas(64) std::atomic<std::uint64_t> polls_{0};
+  std::atomic<std::uint64_t> looks_{0};
   std::atomic<int> watcher_{nobody};
   // Of those who search.
   alignas(64) std::atomic<std::uint64_t> polls_of_searchers_{0};
@@ -136,7 +140,8 @@ class FabricWatch {
   std::atomic<bool> service_in_deep_sleep_{true};
 
   // The service thread's own.
-  std::uint64_t polls_seen_ = 0;
+  std::uint64_t polls_seen_ = 0;  // of all
+  std::uint64_t looks_seen_ = 0;
   int quiet_ticks_ = 0;                               // somebody had the watch, and nothing happened
   int calm_ticks_ = std::numeric_limits<int>::max();  // since one found something large that nobody attended to
   int attended_ticks_ = 0;                            // in a row, in which a worker polled

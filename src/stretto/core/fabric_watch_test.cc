@@ -45,7 +45,7 @@ class FabricWatchTest : public ::testing::Test {
   // What it sleeps after a look at which a worker had polled since the one before, or not.
   timespec tick_after_look(FabricWatch& watch, bool polled) {
     const std::atomic<bool> stopping{true};
-    if (polled) watch.note_poll();
+    if (polled) watch.note_look();
     watch.arm_service([] { return false; }, stopping);
     const timespec tick = watch.tick_of_service(false, false).value();
     watch.disarm(FabricWatch::service);
@@ -124,6 +124,21 @@ TEST_F(FabricWatchTest, TheRarestTicksAreAPartOfASecond) {
   }
 }
 
+// Such a worker takes what it waits for; what else comes must not wait until it is done with that for good.
+TEST_F(FabricWatchTest, TheServicePollsWhereWorkersOnlyLook) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  const std::atomic<bool> stopping{true};
+  const auto service_arms = [&] { return watch.arm_service([] { return false; }, stopping); };
+  watch.note_look();
+  EXPECT_FALSE(service_arms());
+  EXPECT_EQ(endpoint_.polls, 1);
+  watch.note_look();
+  watch.poll();
+  EXPECT_FALSE(service_arms());
+  EXPECT_EQ(endpoint_.polls, 2) << "only the worker's own";
+}
+
 // A worker that looks for messages by other means than to poll here: its peers need not ring, and the service thread
 // leaves the fabric to it.
 TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
@@ -133,7 +148,7 @@ TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
   const auto service_arms = [&] { return watch.arm_service([] { return false; }, stopping); };
   ASSERT_TRUE(service_arms());
   ASSERT_FALSE(watch.arm(0)) << "the service has it";
-  watch.note_poll();
+  watch.note_look();
   EXPECT_FALSE(service_arms()) << "a worker has looked since";
   EXPECT_TRUE(watch.arm(0));
   watch.disarm(0);
@@ -161,7 +176,7 @@ TEST_F(FabricWatchTest, WhoSearchesLeavesTheFabricToWhoWaits) {
   FabricWatch::Searcher searcher(watch, 1, false);
   EXPECT_TRUE(searcher.poll());
   for (int i = 0; i < 1000; ++i) {
-    watch.note_poll();
+    watch.note_look();
     const int polls = endpoint_.polls;
     EXPECT_FALSE(searcher.poll());
     EXPECT_TRUE(searcher.gives_way());

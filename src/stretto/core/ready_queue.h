@@ -69,7 +69,7 @@ class ReadyQueue {
 
   std::uint32_t size() const noexcept { return size_.load(std::memory_order_seq_cst); }
   /// How many were ever taken: whether it changes tells others whether the worker comes to it.
-  std::uint32_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+  std::uint32_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
 
  private:
   // Held for a few instructions only.

@@ -283,10 +283,12 @@ bool ThreadEngine::idle(Seat& seat, Idling& idling, const Look& look, const Over
 
 Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
+    // Before its length: what is there then has not been taken yet.
+    const std::uint32_t taken = other->local.taken();
     if (other.get() == &seat || other->local.size() == 0) continue;
     Neglect& neglect = seat.neglect[other->worker.number()];
     if (other->local.size() > crowded_queue || other->attends.load(std::memory_order_relaxed) ||
-        neglect.look(other->local.taken(), now(), neglected_seconds)) {
+        neglect.look(taken, now(), neglected_seconds)) {
       return other->local.pop();
     }
   }

@@ -51,7 +51,7 @@ class ThreadEngine final : public Engine {
   Processor* next(Worker& worker) override;
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept override;
-  void note_look() noexcept override { watch_.note_poll(); }
+  void note_look() noexcept override { watch_.note_look(); }
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}

@@ -119,6 +119,9 @@ void Segment::grow(std::size_t bytes, std::size_t alignment) {
   }
   // A wish: where the system does not grant it, pages are small.
   if (piece >= huge_page_bytes) madvise(base_ + old, piece, MADV_HUGEPAGE);
+  // Likewise (Linux 5.14): what small data are staged in goes round (`rest`), and each page's first touch, which takes
+  // longer than to fill it, would be some call's.
+  if (descriptor_ >= 0 && piece <= growth_bytes) madvise(base_ + old, piece, MADV_POPULATE_WRITE);
   grown_.store(old + piece, std::memory_order_release);
   add_free(old, piece);
 }
