@@ -14,7 +14,7 @@
 #include "stretto/schedule/mail.h"
 
 /// How an algorithm's rounds are walked with one clock a rank. For those who put a price on them: simulate.cc by the
-/// rules of LogGP, cost_model.cc by those of the executor.
+/// rules of LogGP, cost_model.cc by those of the executor (executor_timing.h).
 namespace stretto::schedule {
 
 /// Messages of a round, or steps of a rank in it, that are held: some two gigabytes.
