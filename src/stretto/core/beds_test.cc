@@ -32,9 +32,8 @@ TEST(Beds, WhoWakesUpByItselfIsNotWoken) {
   EXPECT_FALSE(beds.get_up(0)) << "it was woken";
 }
 
-// The first ones nap, since a worker does small tasks one after the other. As long as a further one slept, each task that
-// became ready woke one that napped, which looked for work for nothing and took the lines of that queue to and fro: 14 us
-// for an all-reduce of 8 nodes on 16 cores, which take 5.
+// As long as a further one slept, each task that became ready woke one that napped, which looked for work for nothing
+// and took the lines of that queue to and fro (decision 52).
 TEST(Beds, WhoNapsIsLeftAloneThoughOthersSleep) {
   Beds beds(3);
   beds.lie_down(0, Rest::nap);

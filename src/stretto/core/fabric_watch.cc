@@ -37,11 +37,6 @@ constexpr int quiet_ticks_before_deep_sleep = 2;
 // Who searches leaves the fabric for so many looks, some microseconds, to somebody who has polled or looked.
 constexpr unsigned looks_after_those_of_others = 64;
 
-// A lost count does no harm: what counts is that it changes.
-void count(std::atomic<std::uint64_t>& polls) {
-  polls.store(polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 FabricWatch::FabricWatch(std::function<double()> now, std::function<void()> wake_service)
@@ -49,6 +44,7 @@ FabricWatch::FabricWatch(std::function<double()> now, std::function<void()> wake
 
 void FabricWatch::start(std::span<fabric::Endpoint* const> endpoints, bool has_cores, unsigned workers_per_core) {
   has_cores_ = has_cores;
+  shares_cores_ = workers_per_core > 1;
   rare_tick_nanoseconds_ = nanoseconds_of_rare_ticks * static_cast<long>(std::min(workers_per_core, most_crowded));
   for (fabric::Endpoint* const endpoint : endpoints) {
     if (endpoint->descriptor() >= 0) endpoints_.push_back(endpoint);
@@ -72,14 +68,8 @@ void FabricWatch::note_poll() {
   end_watch();
 }
 
-// Of whoever has it.
 void FabricWatch::end_watch() {
   if (const int watcher = watcher_.load(std::memory_order_relaxed); watcher >= 0) disarm(watcher);
-}
-
-void FabricWatch::note_look() {
-  count(looks_);
-  end_watch();
 }
 
 std::uint64_t FabricWatch::polls() const noexcept {
@@ -110,12 +100,13 @@ bool FabricWatch::Searcher::is_the_one() noexcept {
 bool FabricWatch::Searcher::poll() {
   if (!watch_.needed()) return false;
   const std::uint64_t waits = watch_.waits();
-  if (std::exchange(waits_seen_, waits) != waits || !is_the_one()) {
+  if (std::exchange(waits_seen_, waits) != waits) {
     looks_to_give_way_ = looks_after_those_of_others;
   } else if (looks_to_give_way_ > 0) {
     --looks_to_give_way_;
   }
-  if (looks_to_give_way_ > 0) return false;
+  gives_way_ = looks_to_give_way_ > 0 || !is_the_one();
+  if (gives_way_) return false;
   count(watch_.polls_of_searchers_);
   watch_.end_watch();
   return watch_.serve(fabric::Context::Rest::kept);
@@ -146,7 +137,8 @@ bool FabricWatch::arm(int watcher) {
     while (!endpoint->arm()) {
       if (endpoint->context().serve() || watcher != service) continue;
       // A worker is at it, which may be waiting for this very core: to yield to it would cost a tick of the kernel.
-      disarm(watcher);
+      // The watch may be another one's by now, which was just disarmed here: nobody has it then.
+      end_watch();
       return false;
     }
   }
@@ -188,12 +180,13 @@ double FabricWatch::must_rest() const {
   return awake > short_burst_seconds ? rest_factor * awake : 0;
 }
 
-void FabricWatch::disarm(int watcher) {
+bool FabricWatch::disarm(int watcher) {
   int expected = watcher;
-  if (!watcher_.compare_exchange_strong(expected, changes)) return;
+  if (!watcher_.compare_exchange_strong(expected, changes)) return false;
   for (fabric::Endpoint* const endpoint : endpoints_) endpoint->disarm();
   watcher_.store(nobody);
   if (service_in_deep_sleep_.exchange(false)) wake_service_();
+  return true;
 }
 
 void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
@@ -201,10 +194,9 @@ void FabricWatch::add_descriptors(std::vector<pollfd>& list) const {
 }
 
 long FabricWatch::tick_nanoseconds(bool armed, bool workers_sleep) const noexcept {
-  const int rarer = attended_ticks_ / attended_ticks_before_rarer_ones;
-  if (armed || !has_cores_) return rare_tick_nanoseconds_ << rarer;
-  if (calm_ticks_ == calm_ticks_before_rare_ones) {
-    return (workers_sleep ? nanoseconds_beside_sleepers : rare_tick_nanoseconds_) << rarer;
+  if (!armed && workers_sleep && !shares_cores_) return nanoseconds_beside_sleepers;
+  if (armed || !has_cores_ || calm_ticks_ == calm_ticks_before_rare_ones) {
+    return rare_tick_nanoseconds_ << (attended_ticks_ / attended_ticks_before_rarer_ones);
   }
   return looks_again_ ? nanoseconds_to_second_look : nanoseconds_among_large;
 }

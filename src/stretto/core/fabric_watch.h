@@ -16,12 +16,12 @@
 
 namespace stretto {
 
-/// Sees to it that somebody looks after the fabric of a process (decisions 3 and 29).
+/// Sees to it that somebody looks after the fabric of a process (decisions 3, 29 and 52).
 ///
-/// Workers that wait or have nothing to do poll it, but no two at a time: who has nothing to do leaves it to those who
-/// wait, and to one of its like (`Searcher`). Who sleeps last has the *watch*: the fabric's descriptors wake it. While
-/// all workers compute, a service thread looks now and then whether anybody has polled since, and otherwise takes the
-/// watch itself. A worker that polls takes the watch from whoever has it without a word, so that peers need not ring.
+/// Workers that wait poll it. Who has nothing to do leaves it to them, or to one of its like (`Searcher`), and
+/// otherwise polls, too. A worker that sleeps may have the *watch*: the fabric's descriptors wake it. While nobody
+/// polls and none has it, a service thread looks now and then, and takes the watch itself. Whoever polls takes the
+/// watch from whoever has it without a word, so that peers need not ring.
 class FabricWatch {
  public:
   /// `now`: seconds. `wake_service`: wakes the service thread. Both by any thread.
@@ -49,8 +49,15 @@ class FabricWatch {
     note_poll();
     return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
   }
-  /// A worker is about to look itself for what it waits for, and for nothing else: nobody needs to ring meanwhile.
-  void note_look();
+  /// A thread is about to look itself for what it waits for, and for nothing else. Returns whether anybody has the
+  /// watch.
+  bool note_look() {
+    count(looks_);
+    return watcher_.load(std::memory_order_relaxed) >= 0;
+  }
+  /// Takes the watch from whoever has it: peers need not ring while a worker looks. Threads that may sleep without
+  /// taking it again leave it.
+  void end_watch();
 
   // Of workers that have nothing to do.
 
@@ -66,8 +73,10 @@ class FabricWatch {
 
     /// As FabricWatch::poll, unless others are at it.
     bool poll();
-    /// Whether others were at it when it looked last.
-    bool gives_way() const noexcept { return looks_to_give_way_ > 0; }
+    /// Whether others were at it then.
+    bool gives_way() const noexcept { return gives_way_; }
+    /// Whether these were workers that wait, which do not sleep soon: they come back to it.
+    bool gives_way_to_who_waits() const noexcept { return looks_to_give_way_ > 0; }
 
    private:
     bool is_the_one() noexcept;
@@ -76,6 +85,7 @@ class FabricWatch {
     int worker_;
     std::uint64_t waits_seen_;
     unsigned looks_to_give_way_ = 0;
+    bool gives_way_ = false;
   };
   /// How often nodes of this process gave peers elsewhere something to do.
   std::uint64_t requests() const noexcept;
@@ -88,10 +98,10 @@ class FabricWatch {
   static constexpr int service = std::numeric_limits<int>::max();
   /// The same as `poll`, but others get what is too much.
   bool poll_for_service();
-  /// Takes the watch, unless a worker has polled or looked since it was last asked for; where none has polled, polls once
-  /// itself, for what nobody looks for. If there is something large under way and
-  /// nobody else serves, stays with it first, for a while: meanwhile it calls `do_others`, which returns whether it had
-  /// anything to do, until `stopping`.
+  /// Takes the watch, unless a worker has polled or looked since it was last asked for; where none has polled, polls
+  /// once itself, for what nobody looks for. If there is something large under way and nobody else serves, stays with
+  /// it first, for a while: meanwhile it calls `do_others`, which returns whether it had anything to do, until
+  /// `stopping`.
   bool arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
   /// How long it may sleep now, with the watch or without; none: until it is woken. `workers_sleep`: some, so that a
   /// tick displaces nobody.
@@ -101,8 +111,8 @@ class FabricWatch {
 
   // Of both.
 
-  /// Ends the watch of `watcher`, if it still has it.
-  void disarm(int watcher);
+  /// Ends the watch of `watcher`; returns whether it still had it.
+  bool disarm(int watcher);
   /// What wakes who has the watch.
   void add_descriptors(std::vector<pollfd>& list) const;
 
@@ -114,7 +124,10 @@ class FabricWatch {
   static constexpr unsigned turns_of_a_moment = 32;
 
   bool serve(fabric::Context::Rest rest);
-  void end_watch();
+  // A lost count does no harm: what counts is that it changes.
+  static void count(std::atomic<std::uint64_t>& looks) {
+    looks.store(looks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void note_poll();
   std::uint64_t polls() const noexcept;
   std::uint64_t waits() const noexcept;
@@ -128,6 +141,7 @@ class FabricWatch {
   std::function<void()> wake_service_;
   std::vector<fabric::Endpoint*> endpoints_;
   bool has_cores_ = false;
+  bool shares_cores_ = false;
   long rare_tick_nanoseconds_ = 0;
 
   // Written by who waits, at each poll or look, and by who takes the watch from somebody.

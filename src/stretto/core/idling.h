@@ -34,7 +34,7 @@ class Idling {
         looks_(limits.takes_turns && requests == requests_at_turn ? looks_for_more : first_looks()),
         left_(looks_) {}
 
-  /// Another worker does the looking, which makes tasks ready: from now on until something comes this one yields soon.
+  /// Another worker does the looking, which makes tasks ready: this one yields soon.
   void leave_it_to_others() noexcept {
     looks_ = few_looks();
     left_ = std::min(left_, looks_);

@@ -98,9 +98,13 @@ double ThreadEngine::now() const noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
-ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) noexcept {
-  return *seats_[worker.number()];
+void ThreadEngine::note_look() noexcept {
+  if (!watch_.note_look()) return;
+  const Worker* const worker = Worker::current();
+  if (worker != nullptr && &worker->engine() == this) watch_.end_watch();
 }
+
+ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) noexcept { return *seats_[worker.number()]; }
 
 void ThreadEngine::ring(Seat& seat) noexcept {
   const std::uint64_t one = 1;
@@ -141,7 +145,8 @@ bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
   seat.local.push(processor);
   if (searching_.load(std::memory_order_seq_cst) > 0) return true;
   const bool crowded = napping_.load(std::memory_order_relaxed) > 0 && seat.local.size() > crowded_queue;
-  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0) wake_one_for_tasks(crowded ? Beds::Whom::all : Beds::Whom::sleepers);
+  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0)
+    wake_one_for_tasks(crowded ? Beds::Whom::all : Beds::Whom::sleepers);
   return true;
 }
 
@@ -232,8 +237,16 @@ bool ThreadEngine::search(Seat& seat, bool has_worked, Processor*& found) {
   const bool naps_on = has_napped && decide_to_nap(seat);
   const bool over = naps_on ? is_over_for(seat) : look_for_tasks(seat, has_worked, found);
   searching_.fetch_sub(1, std::memory_order_seq_cst);
-  if (over) seat.nap.found_work();
-  return over;
+  if (!over) return false;
+  seat.nap.found_work();
+  pass_on(seat, found != nullptr);
+  return true;
+}
+
+// Whoever made several ready may have counted on this worker alone, since it was looking.
+void ThreadEngine::pass_on(Seat& seat, bool from_another) noexcept {
+  if (asleep_.load(std::memory_order_seq_cst) == 0) return;
+  if (seat.local.size() > 1 || (from_another && anyone_has_work(seat))) wake_one_for_tasks(Beds::Whom::sleepers);
 }
 
 bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {
@@ -256,7 +269,7 @@ bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found
     return found != nullptr;
   };
   const bool over = idle(seat, idling, look, is_over);
-  seat.gave_way = searcher.gives_way();
+  seat.gave_way = searcher.gives_way_to_who_waits();
   if (!over) decide_to_nap(seat);
   return over;
 }
@@ -339,7 +352,8 @@ void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Eve
     Seat& seat = seat_of(*worker);
     seat.attends.store(true, std::memory_order_relaxed);
     const double began = now();
-    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) wake_one_for_tasks(Beds::Whom::all);
+    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds)
+      wake_one_for_tasks(Beds::Whom::all);
     double happened = began;
     double time = began;
     while (time - happened < patience && time - began < longest_attendance_seconds &&
@@ -411,10 +425,10 @@ void ThreadEngine::sleep(Seat& seat) {
     }
   }
   if (!armed) return;
-  watch_.disarm(watcher);
+  const bool had_watch = watch_.disarm(watcher);
   if (seat.service) {
     watch_.poll_for_service();
-  } else if (woken) {
+  } else if (woken && had_watch) {
     FabricWatch::Searcher(watch_, watcher, false).poll();
   }
 }

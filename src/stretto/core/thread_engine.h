@@ -51,7 +51,7 @@ class ThreadEngine final : public Engine {
   Processor* next(Worker& worker) override;
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept override;
-  void note_look() noexcept override { watch_.note_look(); }
+  void note_look() noexcept override;
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}
@@ -78,7 +78,7 @@ class ThreadEngine final : public Engine {
     std::vector<Neglect> neglect;        // by seat
     Nap nap;
     bool has_napped = false;           // and has not looked for work since; its own
-    bool gave_way = false;             // to others who look after the fabric, when it searched last; its own
+    bool gave_way = false;             // to who waits, when it searched last; its own
     std::atomic<bool> attends{false};  // see attend
     bool was_woken = false;            // and has not looked for work since; its own
     int bell = -1;                     // eventfd
@@ -105,6 +105,7 @@ class ThreadEngine final : public Engine {
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
   bool is_over_for(const Seat& seat) const noexcept;
   bool decide_to_nap(Seat& seat) noexcept;
+  void pass_on(Seat& seat, bool from_another) noexcept;
   template <class Look, class Over>
   bool idle(Seat& seat, Idling& idling, const Look& look, const Over& over) noexcept;
   bool serve_overflow();

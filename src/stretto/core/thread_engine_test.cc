@@ -2,14 +2,25 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
+#include "stretto/core/processor.h"
 #include "stretto/core/test_support.h"
+#include "stretto/fabric/segment.h"
 
 namespace stretto {
 namespace {
@@ -69,6 +80,108 @@ TEST(ThreadEngine, OthersSleepWhileWhatIsReadyWaitsForABusyWorker) {
     meeting.event.wait();
     guide.join();
   });
+}
+
+std::set<pid_t> threads_of_this_process() {
+  std::set<pid_t> threads;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    threads.insert(std::stoi(entry.path().filename().string()));
+  }
+  return threads;
+}
+
+struct Company {
+  static constexpr int all = 3;
+  std::atomic<int> present{0};
+  std::atomic<int> gone{0};
+};
+
+// Stays until all are present at the same time, each at a worker of its own, or for a long while.
+struct Companion : Runnable {
+  static constexpr std::chrono::seconds patience{20};
+
+  explicit Companion(Company& its_company) noexcept
+      : Runnable([](Runnable* self, Worker&) noexcept { static_cast<Companion*>(self)->wait_for_others(); }, 0),
+        company(its_company) {}
+  void wait_for_others() const noexcept {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    company.present.fetch_add(1);
+    while (company.present.load() < Company::all && std::chrono::steady_clock::now() < end) sched_yield();
+    if (company.present.load() < Company::all) company.present.fetch_sub(1);
+    company.gone.fetch_add(1);
+  }
+
+  Company& company;
+};
+
+// What comes with one message makes all processors ready, some polls after the ring.
+class GivingEndpoint final : public fabric::Endpoint {
+ public:
+  explicit GivingEndpoint(fabric::Context& context)
+      : Endpoint(0, 2, context, std::make_unique<fabric::Segment>(std::size_t{1} << 20U, false)) {
+    context.set_poll([](void* self) { return static_cast<GivingEndpoint*>(self)->progress(); }, this);
+  }
+  ~GivingEndpoint() override { close(bell_); }
+
+  void ring() {
+    const std::uint64_t one = 1;
+    ASSERT_EQ(write(bell_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  }
+
+  void send(NodeId, fabric::MessageType, ConstByteSpan, ConstByteSpan) override {}
+  void put(NodeId, fabric::Offset, ConstByteSpan, fabric::Notification, fabric::Completion*) override {}
+  void get(NodeId, fabric::Offset, ByteSpan, fabric::Completion*) override {}
+  bool maps(NodeId) const override { return false; }
+  std::byte* peer_pointer(NodeId, fabric::Offset, std::size_t) override { return nullptr; }
+  int descriptor() const override { return bell_; }
+  bool progress() override {
+    std::uint64_t rings = 0;
+    if (read(bell_, &rings, sizeof rings) > 0) polls_since_ring_ = 1;
+    if (polls_since_ring_ == 0 || ++polls_since_ring_ < 10) return false;
+    polls_since_ring_ = 0;
+    for (std::size_t i = 0; i < companions_.size(); ++i) processors_[i].post(&companions_[i]);
+    return true;
+  }
+
+  void give_to(Engine& engine) {
+    for (std::uint32_t i = 0; i < companions_.size(); ++i) {
+      processors_.emplace_back(*runtime_.nodes()[0], engine, i, Processor::Kind::ordinary);
+    }
+  }
+  const Company& company() const { return company_; }
+
+ private:
+  int bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  int polls_since_ring_ = 0;
+  Runtime runtime_{test::options_for("sim:1")};
+  Company company_;
+  std::deque<Processor> processors_;
+  std::array<Companion, Company::all> companions_{Companion(company_), Companion(company_), Companion(company_)};
+};
+
+// A worker that looks for work is woken by nobody, and so others are not woken for what it finds; nor for what is left
+// where one of them has taken something.
+TEST(ThreadEngine, WhoFindsMoreThanItCanDoWakesOthers) {
+  fabric::Context context(nullptr);
+  GivingEndpoint endpoint(context);
+  fabric::Endpoint* const endpoints[] = {&endpoint};
+  const std::set<pid_t> before = threads_of_this_process();
+  ThreadEngine engine;
+  endpoint.give_to(engine);
+  ThreadEngine::Options options;
+  options.workers = Company::all;
+  options.idling.spins = 2000;
+  engine.start(options, endpoints);
+  const auto all_sleep = [&] {
+    const std::set<pid_t> threads = threads_of_this_process();
+    return std::all_of(threads.begin(), threads.end(),
+                       [&](pid_t thread) { return before.contains(thread) || sleeps(thread); });
+  };
+  for (int times_seen = 0; times_seen < 100; times_seen = all_sleep() ? times_seen + 1 : 0) sched_yield();
+  endpoint.ring();
+  while (endpoint.company().gone.load() < Company::all) sched_yield();
+  engine.stop();
+  EXPECT_EQ(endpoint.company().present.load(), Company::all) << "each waited for the others in vain";
 }
 
 }  // namespace
