@@ -228,8 +228,7 @@ void LargeMessages::start_receive(std::uint32_t step) {
   if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
 }
 
-// Where this rank's sends wait for nothing, others' mostly do neither; those that do wait for earlier rounds. Nobody is
-// kept waiting who could end before all have begun. Who combines asks as its places become free.
+// Nobody is kept waiting who could end before all have begun. Who combines asks as its places become free.
 bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
   const schedule::Operation operation = operation_.call_.operation();
   return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().sends_wait_for_none() &&

@@ -21,19 +21,6 @@ std::uint64_t digest_of(const schedule::Algorithm& algorithm, const schedule::Sh
   return digest;
 }
 
-// Whether each step that sends may do so before any message has come.
-bool all_sends_wait_for_none(const schedule::Schedule& schedule) {
-  std::vector<bool> waits(schedule.steps.size());  // for a message, or is one that comes
-  for (std::uint32_t step = 0; step < waits.size(); ++step) {
-    const std::span<const std::uint32_t> earlier = schedule.dependencies_of(step);
-    waits[step] = std::any_of(earlier.begin(), earlier.end(), [&](std::uint32_t each) { return waits[each]; });
-    const schedule::StepKind kind = schedule.steps[step].kind;
-    if (kind == schedule::StepKind::send && waits[step]) return false;
-    if (kind == schedule::StepKind::receive) waits[step] = true;
-  }
-  return true;
-}
-
 }  // namespace
 
 Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, schedule::Rank me)
@@ -43,7 +30,7 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
       digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.
       meets_everybody_(algorithm.rotation_symmetric(shape)),
-      sends_wait_for_none_(all_sends_wait_for_none(schedule_)) {
+      sends_wait_for_none_(algorithm.lead(shape).sends == schedule::Lead::all) {
   for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
     const schedule::Step& each = schedule_.steps[step];
     if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});

@@ -32,7 +32,7 @@ class Plan {
   /// Whether some member of any part of the group sends to the rest of it before it waits for the rest, so that those
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
-  /// Whether this rank may send everything before any message has come; others may have to wait.
+  /// Whether all ranks may send everything before any message has come.
   bool sends_wait_for_none() const noexcept { return sends_wait_for_none_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   /// How a run of it begins in which each step is started by itself.

@@ -85,9 +85,11 @@ TEST(Lead, OfRingsAndPairsIsAllThatTheyAllow) {
     const Shape shape = ring.with_segments(test::shape(ring, 6), segments);
     EXPECT_EQ(ring.lead(shape).sends, observed_lead(ring, shape).sends) << segments;
   }
-  const Algorithm& pairs = find_algorithm("pairwise_all_to_all");
-  const Shape shape = test::shape(pairs, 6);
-  EXPECT_EQ(pairs.lead(shape), observed_lead(pairs, shape));
+  for (const char* const name : {"pairwise_all_to_all", "linear_all_to_all", "linear_allgather"}) {
+    const Algorithm& algorithm = find_algorithm(name);
+    const Shape shape = test::shape(algorithm, 6);
+    EXPECT_EQ(algorithm.lead(shape), observed_lead(algorithm, shape)) << name;
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class LinearAllgather final : public Algorithm {
   std::string_view source() const noexcept override;
   Operation operation() const noexcept override { return Operation::allgather; }
   bool rotation_symmetric(const Shape&) const override { return true; }
+  Lead lead(const Shape&) const override { return {.sends = Lead::all, .receives = Lead::all}; }
   std::uint32_t rounds(const Shape&) const override { return 1; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
   std::uint32_t scratch_blocks(const Shape&, Rank) const override { return 0; }
