@@ -38,8 +38,8 @@ constexpr std::uint32_t crowded_queue = 32;
 
 ThreadEngine::Seat::Seat(ThreadEngine& engine, bool serves)
     : worker(engine, engine.seats_.size(), engine.options_.stack_bytes, true),
-      service(serves),
-      bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      service(serves) {
   if (bell < 0) {
     throw Error(ErrorCode::out_of_resources, std::string("no descriptor for a worker's bell: ") + std::strerror(errno));
   }

@@ -65,24 +65,23 @@ class ThreadEngine final : public Engine {
   struct Seat {
     Seat(ThreadEngine& engine, bool serves);
     ~Seat();
-    /// Who it is to the FabricWatch.
+    // Who it is to the FabricWatch, and which bed it has among its like.
     int watcher() const noexcept { return service ? FabricWatch::service : static_cast<int>(worker.number()); }
-
     std::size_t bed() const noexcept { return service ? 0 : worker.number(); }
 
-    Worker worker;
-    bool service;
     ReadyQueue local;
-    ReadyQueue own;                      // what only this worker may take
+    ReadyQueue own;  // what only this worker may take
+    Worker worker;
     std::uint64_t requests_at_turn = 0;  // see Idling
     std::vector<Neglect> neglect;        // by seat
     Nap nap;
+    std::thread thread;
+    int bell;  // eventfd
+    bool service;
     bool has_napped = false;           // and has not looked for work since; its own
+    bool was_woken = false;            // likewise
     bool gave_way = false;             // to who waits, when it searched last; its own
     std::atomic<bool> attends{false};  // see attend
-    bool was_woken = false;            // and has not looked for work since; its own
-    int bell = -1;                     // eventfd
-    std::thread thread;
   };
 
   void work_at(Seat& seat);

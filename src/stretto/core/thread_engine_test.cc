@@ -137,7 +137,8 @@ class GivingEndpoint final : public fabric::Endpoint {
   bool progress() override {
     std::uint64_t rings = 0;
     if (read(bell_, &rings, sizeof rings) > 0) polls_since_ring_ = 1;
-    if (polls_since_ring_ == 0 || ++polls_since_ring_ < 10) return false;
+    if (polls_since_ring_ > 0) ++polls_since_ring_;
+    if (polls_since_ring_ < 10) return false;
     polls_since_ring_ = 0;
     for (std::size_t i = 0; i < companions_.size(); ++i) processors_[i].post(&companions_[i]);
     return true;
