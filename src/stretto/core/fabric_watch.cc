@@ -105,8 +105,7 @@ bool FabricWatch::Searcher::poll() {
   } else if (looks_to_give_way_ > 0) {
     --looks_to_give_way_;
   }
-  gives_way_ = looks_to_give_way_ > 0 || !is_the_one();
-  if (gives_way_) return false;
+  if (looks_to_give_way_ > 0 || !is_the_one()) return false;
   count(watch_.polls_of_searchers_);
   watch_.end_watch();
   return watch_.serve(fabric::Context::Rest::kept);

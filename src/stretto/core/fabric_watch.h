@@ -73,9 +73,7 @@ class FabricWatch {
 
     /// As FabricWatch::poll, unless others are at it.
     bool poll();
-    /// Whether others were at it then.
-    bool gives_way() const noexcept { return gives_way_; }
-    /// Whether these were workers that wait, which do not sleep soon: they come back to it.
+    /// Whether these were workers that wait: they come back to it.
     bool gives_way_to_who_waits() const noexcept { return looks_to_give_way_ > 0; }
 
    private:
@@ -85,7 +83,6 @@ class FabricWatch {
     int worker_;
     std::uint64_t waits_seen_;
     unsigned looks_to_give_way_ = 0;
-    bool gives_way_ = false;
   };
   /// How often nodes of this process gave peers elsewhere something to do.
   std::uint64_t requests() const noexcept;

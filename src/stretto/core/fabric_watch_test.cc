@@ -222,7 +222,7 @@ TEST_F(FabricWatchTest, WhoSearchesLeavesTheFabricToWhoWaits) {
   while (!searcher.poll() && looks < 1000) ++looks;
   EXPECT_GT(looks, 1) << "who waits may compute for a moment only";
   EXPECT_LT(looks, 1000) << "nobody polls any more";
-  EXPECT_FALSE(searcher.gives_way());
+  EXPECT_FALSE(searcher.gives_way_to_who_waits());
 }
 
 TEST_F(FabricWatchTest, OneOfThoseWhoSearchPolls) {
@@ -237,7 +237,6 @@ TEST_F(FabricWatchTest, OneOfThoseWhoSearchPolls) {
   };
   EXPECT_TRUE(polls_after_a_while(*first));
   EXPECT_FALSE(polls_after_a_while(second));
-  EXPECT_TRUE(second.gives_way());
   EXPECT_FALSE(second.gives_way_to_who_waits());
   FabricWatch::Searcher has_worked(watch, 2, true);
   EXPECT_TRUE(has_worked.poll()) << "what comes is most likely for what it did";
@@ -246,7 +245,7 @@ TEST_F(FabricWatchTest, OneOfThoseWhoSearchPolls) {
     const FabricWatch::Searcher has_worked_last(watch, 3, true);
     EXPECT_FALSE(polls_after_a_while(has_worked));
   }
-  EXPECT_TRUE(polls_after_a_while(second)) << "whose search is over leaves it to others";
+  EXPECT_TRUE(second.poll()) << "whose search is over leaves it to others";
   EXPECT_FALSE(polls_after_a_while(*first));
   first.reset();
   EXPECT_TRUE(polls_after_a_while(second)) << "it was not the one that polled";

@@ -145,8 +145,8 @@ bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
   seat.local.push(processor);
   if (searching_.load(std::memory_order_seq_cst) > 0) return true;
   const bool crowded = napping_.load(std::memory_order_relaxed) > 0 && seat.local.size() > crowded_queue;
-  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0)
-    wake_one_for_tasks(crowded ? Beds::Whom::all : Beds::Whom::sleepers);
+  const Beds::Whom whom = crowded ? Beds::Whom::all : Beds::Whom::sleepers;
+  if (crowded || asleep_.load(std::memory_order_seq_cst) > 0) wake_one_for_tasks(whom);
   return true;
 }
 
@@ -260,7 +260,7 @@ bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found
   FabricWatch::Searcher searcher(watch_, seat.watcher(), has_worked);
   auto look = [&] {
     const bool something_came = searcher.poll();
-    if (searcher.gives_way()) idling.leave_it_to_others();
+    if (searcher.gives_way_to_who_waits()) idling.leave_it_to_others();
     return something_came;
   };
   auto is_over = [&] {
