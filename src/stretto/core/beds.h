@@ -27,7 +27,7 @@ class Beds {
     rest_[worker] = Rest::none;
     return was_at_rest;
   }
-  /// Gets one up, if any is at rest: a sleeper rather than one that naps, which others keep for that.
+  /// Gets one up, if any is at rest: a sleeper rather than one that naps.
   std::optional<std::size_t> wake_one(Whom whom) {
     auto found = std::find(rest_.begin(), rest_.end(), Rest::sleep);
     if (found == rest_.end() && whom == Whom::all) found = std::find(rest_.begin(), rest_.end(), Rest::nap);

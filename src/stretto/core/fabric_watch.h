@@ -28,8 +28,8 @@ class FabricWatch {
   FabricWatch(std::function<double()> now, std::function<void()> wake_service);
 
   /// Looks after those of `endpoints` that have a descriptor; they outlive its use. `has_cores`: whether the process
-  /// has cores to itself. Where so many workers share a core, ticks are that much rarer, so that those of all processes
-  /// together displace no more. Before all else.
+  /// has cores to itself, which no network between hosts wants, either. Where so many workers share a core, ticks are
+  /// that much rarer, so that those of all processes together displace no more. Before all else.
   void start(std::span<fabric::Endpoint* const> endpoints, bool has_cores, unsigned workers_per_core);
   /// Whether there is anything to look after.
   bool needed() const noexcept { return !endpoints_.empty(); }

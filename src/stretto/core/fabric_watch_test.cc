@@ -9,28 +9,20 @@
 #include <thread>
 #include <utility>
 
-#include "stretto/fabric/segment.h"
+#include "stretto/core/test_endpoint.h"
 
 namespace stretto {
 namespace {
 
 // An endpoint to which something comes each time that somebody polls, or nothing.
-class PolledEndpoint final : public fabric::Endpoint {
+class PolledEndpoint final : public test::TestEndpoint {
  public:
-  explicit PolledEndpoint(fabric::Context& context)
-      : Endpoint(0, 2, context, std::make_unique<fabric::Segment>(std::size_t{1} << 20U, false)) {
-    context.set_poll([](void* self) { return static_cast<PolledEndpoint*>(self)->progress(); }, this);
-  }
+  using TestEndpoint::TestEndpoint;
 
   bool something_comes = false;
   int polls = 0;
   std::function<bool()> when_armed = [] { return true; };
 
-  void send(NodeId, fabric::MessageType, ConstByteSpan, ConstByteSpan) override { count_request(); }
-  void put(NodeId, fabric::Offset, ConstByteSpan, fabric::Notification, fabric::Completion*) override {}
-  void get(NodeId, fabric::Offset, ByteSpan, fabric::Completion*) override {}
-  bool maps(NodeId) const override { return false; }
-  std::byte* peer_pointer(NodeId, fabric::Offset, std::size_t) override { return nullptr; }
   bool progress() override {
     ++polls;
     return something_comes;

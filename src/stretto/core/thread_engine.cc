@@ -352,8 +352,9 @@ void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Eve
     Seat& seat = seat_of(*worker);
     seat.attends.store(true, std::memory_order_relaxed);
     const double began = now();
-    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds)
+    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) {
       wake_one_for_tasks(Beds::Whom::all);
+    }
     double happened = began;
     double time = began;
     while (time - happened < patience && time - began < longest_attendance_seconds &&

@@ -19,8 +19,8 @@
 #include <thread>
 
 #include "stretto/core/processor.h"
+#include "stretto/core/test_endpoint.h"
 #include "stretto/core/test_support.h"
-#include "stretto/fabric/segment.h"
 
 namespace stretto {
 namespace {
@@ -115,12 +115,9 @@ struct Companion : Runnable {
 };
 
 // What comes with one message makes all processors ready, some polls after the ring.
-class GivingEndpoint final : public fabric::Endpoint {
+class GivingEndpoint final : public test::TestEndpoint {
  public:
-  explicit GivingEndpoint(fabric::Context& context)
-      : Endpoint(0, 2, context, std::make_unique<fabric::Segment>(std::size_t{1} << 20U, false)) {
-    context.set_poll([](void* self) { return static_cast<GivingEndpoint*>(self)->progress(); }, this);
-  }
+  using TestEndpoint::TestEndpoint;
   ~GivingEndpoint() override { close(bell_); }
 
   void ring() {
@@ -128,11 +125,6 @@ class GivingEndpoint final : public fabric::Endpoint {
     ASSERT_EQ(write(bell_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   }
 
-  void send(NodeId, fabric::MessageType, ConstByteSpan, ConstByteSpan) override {}
-  void put(NodeId, fabric::Offset, ConstByteSpan, fabric::Notification, fabric::Completion*) override {}
-  void get(NodeId, fabric::Offset, ByteSpan, fabric::Completion*) override {}
-  bool maps(NodeId) const override { return false; }
-  std::byte* peer_pointer(NodeId, fabric::Offset, std::size_t) override { return nullptr; }
   int descriptor() const override { return bell_; }
   bool progress() override {
     std::uint64_t rings = 0;

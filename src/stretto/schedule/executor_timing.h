@@ -30,7 +30,7 @@ struct LinkCosts {
 /// The executor's rules (see cost_model.h), as Walk asks for them; and for those who follow few ranks by themselves.
 class ExecutorTiming {
  public:
-  /// `all`: every rank is followed, or one that stands for all; otherwise few.
+  /// `all`: every rank is followed; otherwise few, or one that stands for all.
   ExecutorTiming(const Algorithm& algorithm, const Shape& shape, const Placement& placement, const LinkCosts& costs,
                  bool all);
 
