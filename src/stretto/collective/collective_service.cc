@@ -211,9 +211,10 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
 // Mostly it is what a call with the same group, form, length and key was before. Then nothing is looked for by way of
 // five objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: it may be
 // plain.
-CollectiveService::Prepared CollectiveService::find_prepared(const Group& group, const CollectiveCall& call,
-                                                             const CollectiveOptions& options,
-                                                             const Named& named) noexcept {
+inline const CollectiveService::Prepared& CollectiveService::find_prepared(const Group& group,
+                                                                           const CollectiveCall& call,
+                                                                           const CollectiveOptions& options,
+                                                                           const Named& named) noexcept {
   const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
   // Of what is at hand without a look at memory. The group of what is planned may be a copy.
   const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
@@ -223,14 +224,18 @@ CollectiveService::Prepared CollectiveService::find_prepared(const Group& group,
   Prepared& known = prepared_last_[place % prepared_last_.size()];
   const bool is_as_last = known.preparation != nullptr && known.stream->id() == stream_id &&
                           known.preparation->key.is_of_plain(call, named);
-  if (!is_as_last) {
-    Stream* const its_stream = recent_stream(stream_id);
-    PlanCache::OfGroup* const plans = its_stream == nullptr                ? nullptr
-                                      : &members_of(group, call) == &group ? its_stream->plans()
-                                                                           : plans_.find(members_of(group, call));
-    known = {its_stream, plans == nullptr ? nullptr : plans->find(call, named)};
-  }
+  if (!is_as_last) known = search_prepared(stream_id, group, call, named);
   return known;
+}
+
+CollectiveService::Prepared CollectiveService::search_prepared(std::uint64_t stream_id, const Group& group,
+                                                               const CollectiveCall& call,
+                                                               const Named& named) noexcept {
+  Stream* const its_stream = recent_stream(stream_id);
+  PlanCache::OfGroup* const plans = its_stream == nullptr                ? nullptr
+                                    : &members_of(group, call) == &group ? its_stream->plans()
+                                                                         : plans_.find(members_of(group, call));
+  return {its_stream, plans == nullptr ? nullptr : plans->find(call, named)};
 }
 
 // As Context::try_run, but throws what callers are to see, and keeps the rest.
@@ -245,7 +250,7 @@ bool CollectiveService::try_run(const Function& function) {
 
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
 // and then it is, so that all else that peers may have sent is seen, too.
-unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
+inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
   if (!prepared.may_be_inline || ++inline_calls_ % calls_between_polls == 0) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;
@@ -253,8 +258,8 @@ unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
 }
 
 // REQUIRES: an operation is kept, which takes it over where messages are missing.
-Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
-                                    const CollectiveOptions& options, unsigned looks) {
+inline Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
+                                           const CollectiveOptions& options, unsigned looks) {
   const Identity identity{its_stream.id(), its_stream.next_sequence(), prepared.digest};
   InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
   node_.engine().note_look();
@@ -262,8 +267,8 @@ Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, C
   its_stream.take_sequence(1);  // now: what has come for it meanwhile is kept as what comes early
   prepared.inline_attempts.note(is_over);
   if (is_over) {
-    SavedMessages others = its_stream.pass(identity);
-    if (!others.empty()) use_early(others);
+    its_stream.note_past(identity);
+    pass(its_stream, identity.sequence);
     return no_event;
   }
   CollectiveOperation* const operation = prepared.take_kept(std::move(call), options);
@@ -361,8 +366,8 @@ void CollectiveService::begin(CollectiveOperation& operation) {
   // Who has calls of their own where this node has one for several hears of it.
   for (std::uint32_t further = 1; further < calls; ++further) {
     ++identity.sequence;
-    SavedMessages others = its_stream.pass(identity);
-    use_early(others);
+    its_stream.note_past(identity);
+    pass(its_stream, identity.sequence);
   }
 }
 
@@ -437,8 +442,8 @@ void CollectiveService::say_released(NodeId to, const Identity& identity, std::u
   endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
 }
 
-void CollectiveService::say_used(NodeId to, const UsedHeader& used) {
-  endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(used), {});
+void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
+  endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(UsedHeader{cost}), {});
 }
 
 void CollectiveService::on_message(const fabric::Message& message) {

@@ -102,10 +102,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
   /// Data that nobody had asked for were used: they make room for others of their sender.
+  void note_data_used(const fabric::Message& message) {
+    const std::uint64_t cost = eager_window_.use(message.from, message.payload.size());
+    if (cost != 0) say_used(message.from, cost);
+  }
+  /// The same of any message.
   void note_used(const fabric::Message& message) {
-    if (message.type != fabric::MessageType::collective_data) return;
-    const UsedHeader used{eager_window_.use(message.from, message.payload.size())};
-    if (used.cost != 0) say_used(message.from, used);
+    if (message.type == fabric::MessageType::collective_data) note_data_used(message);
   }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
   void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
@@ -124,9 +127,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void leave_meeting(CollectiveOperation& operation) { under_way_.remove(operation); }
   /// Begins the operation, and hands it what has come for it.
   void begin(CollectiveOperation& operation);
-  /// Ends a number of a call that could not be planned.
-  void pass_unknown(Stream& its_stream, std::uint32_t sequence) {
-    SavedMessages early = its_stream.pass_unknown(sequence);
+  /// Ends a number that no operation was open for.
+  void pass(Stream& its_stream, std::uint32_t sequence) {
+    if (!its_stream.is_open(sequence)) return;
+    SavedMessages early = its_stream.pass(sequence);
     use_early(early);
   }
   /// An operation that has begun is over.
@@ -167,8 +171,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   template <class Function>
   bool try_run(const Function& function);
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
-  Prepared find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
-                         const Named& named) noexcept;
+  const Prepared& find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
+                                const Named& named) noexcept;
+  Prepared search_prepared(std::uint64_t stream_id, const Group& group, const CollectiveCall& call,
+                           const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
   bool may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
@@ -180,7 +186,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
   void begin_one(CollectiveOperation& operation);
-  void say_used(NodeId to, const UsedHeader& used);
+  void say_used(NodeId to, std::uint64_t cost);
   void use_early(SavedMessages& messages);
   template <class Visit>
   void for_each_under_way(Visit&& visit);

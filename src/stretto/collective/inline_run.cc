@@ -1,6 +1,7 @@
 #include "stretto/collective/inline_run.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
@@ -26,25 +27,25 @@ bool InlineRun::run(unsigned looks) {
   }
 }
 
-bool InlineRun::do_steps(unsigned looks) {
-  while (done_ < plan_.steps.size()) {
-    const PlacedStep& what = plan_.steps[done_];
-    if (what.sends_in_a_row > 1) {
-      if (!send_all(what.sends_in_a_row)) return false;
+inline bool InlineRun::do_steps(unsigned looks) {
+  const PlacedStep* const end = std::to_address(plan_.steps.end());
+  while (next_ != end) {
+    if (next_->sends_in_a_row > 1) {
+      if (!send_all()) return false;
     } else {
-      if (!do_step(what, looks)) return false;
-      ++done_;
+      if (!do_step(*next_, looks)) return false;
+      ++next_;
     }
   }
-  return !plan_.lends || wait_for_readers(looks);
+  return wait_for_readers(looks);
 }
 
-bool InlineRun::send_all(std::uint32_t count) {
+bool InlineRun::send_all() {
   const fabric::Burst burst(service_.endpoint());
-  for (const std::uint32_t end = done_ + count; done_ < end;) {
-    if (send_alike(plan_.steps[done_])) continue;
-    if (!send(plan_.steps[done_])) return false;
-    ++done_;
+  for (const PlacedStep* const end = next_ + next_->sends_in_a_row; next_ != end;) {
+    if (send_alike(*next_)) continue;
+    if (!send(*next_)) return false;
+    ++next_;
   }
   return true;
 }
@@ -55,11 +56,11 @@ bool InlineRun::send_alike(const PlacedStep& first) {
   header_.tag = first.tag;
   const std::span<const PlacedStep> row(&first, first.alike_in_a_row);
   if (!service_.send_to_all(row, header_, buffers_.bytes_of(first.data))) return false;
-  done_ += first.alike_in_a_row;
+  next_ += first.alike_in_a_row;
   return true;
 }
 
-bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
+inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   switch (what.kind) {
     case schedule::StepKind::send: return send(what);
     case schedule::StepKind::receive: return receive(what, looks);
@@ -70,7 +71,7 @@ bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
 }
 
 // What can't be read where it lies is sent, if it is little, or staged (decision 33).
-bool InlineRun::send(const PlacedStep& what) {
+inline bool InlineRun::send(const PlacedStep& what) {
   if (!what.is_lent) return send_data(what);
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (are_apart(data, call_.output)) {
@@ -80,7 +81,7 @@ bool InlineRun::send(const PlacedStep& what) {
   return data.size() <= most_sent_though_pulled ? send_data(what) : stage(what);
 }
 
-bool InlineRun::send_data(const PlacedStep& what) {
+inline bool InlineRun::send_data(const PlacedStep& what) {
   header_.tag = what.tag;
   if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
   service_.endpoint().send(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_),
@@ -110,6 +111,7 @@ bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   const GrantHeader grant{header_, offset, bytes, bytes, bytes};
   service_.endpoint().send(what.node, fabric::MessageType::collective_grant, stretto::bytes_of(grant), {});
   passed(what).is_out = true;
+  ++out_;
   return true;
 }
 
@@ -124,10 +126,13 @@ bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
 }
 
 bool InlineRun::wait_for_readers(unsigned looks) {
-  return std::all_of(plan_.steps.begin(), plan_.steps.end(), [&](const PlacedStep& what) {
-    if (!passed(what).is_out) return true;
-    return receive(what, looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look));
-  });
+  for (std::uint32_t step = 0; out_ > 0; ++step) {
+    if (!passed_[step].is_out) continue;
+    const PlacedStep& what = plan_.steps[step];
+    const unsigned longer = looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look);
+    if (!receive(what, longer)) return false;
+  }
+  return true;
 }
 
 void InlineRun::on_message(const fabric::Message& message) {
@@ -136,7 +141,7 @@ void InlineRun::on_message(const fabric::Message& message) {
 
 // Returns whether it is the message that is looked for. None is, once its sender has failed, which may have been told
 // that what it lends is not read: who takes this over ends it.
-bool InlineRun::use(const fabric::Message& message) {
+inline bool InlineRun::use(const fabric::Message& message) {
   if (message.from != looked_for_->node || peer_failed_) return false;
   bool used = false;
   if (message.type == fabric::MessageType::collective_data) {
@@ -153,14 +158,14 @@ bool InlineRun::use(const fabric::Message& message) {
 }
 
 // Of what is lent, too, if it is not large and could not be read where it lies.
-bool InlineRun::use_data(const fabric::Message& message) {
+inline bool InlineRun::use_data(const fabric::Message& message) {
   const PlacedStep& what = *looked_for_;
   if (what.kind != schedule::StepKind::receive || what.is_large() || message.header.size() != sizeof(CallHeader) ||
       message.payload.size() != what.data.bytes || !is_of(fabric::read_header<CallHeader>(message))) {
     return false;
   }
   copy_bytes(buffers_.bytes_of(what.data).data(), message.payload);
-  service_.note_used(message);
+  service_.note_data_used(message);
   return true;
 }
 
@@ -183,25 +188,37 @@ bool InlineRun::use_done(const fabric::Message& message) {
   }
   Passed& ours = passed(what);
   ours.is_out = false;
+  --out_;
   if (ours.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(ours.staging));
   return true;
 }
 
 // Who lent what it read hears of it.
-void InlineRun::combine(const PlacedStep& what) {
-  const auto lent_to_us = [this](std::uint32_t from) { return from == Plan::none ? nullptr : passed_[from].place; };
-  const std::byte* const left = lent_to_us(what.left_from);
-  const std::byte* const right = lent_to_us(what.right_from);
-  call_.reduction().combine(call_.operator_state.get(), buffers_.bytes_of(what.destination).data(),
-                            left != nullptr ? left : buffers_.bytes_of(what.data).data(),
-                            right != nullptr ? right : buffers_.bytes_of(what.right).data(),
-                            what.destination.bytes / call_.element_bytes());
-  for (const std::uint32_t from : {what.left_from, what.right_from}) {
-    if (lent_to_us(from) == nullptr) continue;
-    const PlacedStep& receive = plan_.steps[from];
-    header_.tag = receive.tag;
-    service_.endpoint().send(receive.node, fabric::MessageType::collective_done, stretto::bytes_of(header_), {});
+inline void InlineRun::combine(const PlacedStep& what) {
+  const std::byte* left = buffers_.bytes_of(what.data).data();
+  const std::byte* right = buffers_.bytes_of(what.right).data();
+  if (plan_.lends) {
+    if (const std::byte* const lent = place_lent(what.left_from)) left = lent;
+    if (const std::byte* const lent = place_lent(what.right_from)) right = lent;
   }
+  call_.reduction().combine(call_.operator_state.get(), buffers_.bytes_of(what.destination).data(), left, right,
+                            what.elements);
+  if (plan_.lends) {
+    say_read(what.left_from);
+    say_read(what.right_from);
+  }
+}
+
+// Null: it was sent, or there is none.
+const std::byte* InlineRun::place_lent(std::uint32_t receive) const noexcept {
+  return receive == Plan::none ? nullptr : passed_[receive].place;
+}
+
+void InlineRun::say_read(std::uint32_t receive) {
+  if (place_lent(receive) == nullptr) return;
+  const PlacedStep& what = plan_.steps[receive];
+  header_.tag = what.tag;
+  service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_), {});
 }
 
 }  // namespace stretto

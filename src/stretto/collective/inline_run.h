@@ -26,7 +26,12 @@ class InlineRun final : private fabric::MessageHandler {
   /// `plan` fits (see PlacedPlan), its scratch begins at `scratch`. `line`: see CallHeader.
   InlineRun(CollectiveService& service, Stream& stream, const PlacedPlan& plan, const CollectiveCall& call,
             Identity identity, std::uint32_t line, std::byte* scratch) noexcept
-      : service_(service), stream_(stream), plan_(plan), call_(call), header_{identity, 0, line} {
+      : service_(service),
+        stream_(stream),
+        plan_(plan),
+        call_(call),
+        header_{identity, 0, line},
+        next_(plan.steps.data()) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
     buffers_.set_scratch(scratch, plan.scratch_begin);
@@ -40,7 +45,7 @@ class InlineRun final : private fabric::MessageHandler {
   // For who takes it over.
 
   std::uint32_t sequence() const noexcept { return header_.identity.sequence; }
-  std::uint32_t done() const noexcept { return done_; }
+  std::uint32_t done() const noexcept { return index_of(*next_); }
   /// Why it cannot go on; null: it can.
   const Cause& failure() const noexcept { return failure_; }
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
@@ -57,7 +62,7 @@ class InlineRun final : private fabric::MessageHandler {
   void on_message(const fabric::Message& message) override;
   bool do_steps(unsigned looks);
   bool do_step(const PlacedStep& what, unsigned looks);
-  bool send_all(std::uint32_t count);
+  bool send_all();
   bool send_alike(const PlacedStep& first);
   bool send(const PlacedStep& what);
   bool send_data(const PlacedStep& what);
@@ -66,6 +71,8 @@ class InlineRun final : private fabric::MessageHandler {
   bool receive(const PlacedStep& what, unsigned looks);
   bool wait_for_readers(unsigned looks);
   void combine(const PlacedStep& what);
+  const std::byte* place_lent(std::uint32_t receive) const noexcept;
+  void say_read(std::uint32_t receive);
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);
   bool use_grant(const fabric::Message& message);
@@ -74,9 +81,11 @@ class InlineRun final : private fabric::MessageHandler {
     return theirs.tag == looked_for_->tag && theirs.identity == header_.identity;
   }
   Place all_scratch() const noexcept { return {schedule::Buffer::scratch, plan_.scratch_begin, plan_.scratch_bytes}; }
-  Passed& passed(const PlacedStep& what) noexcept {
-    return passed_[static_cast<std::size_t>(&what - plan_.steps.data())];
+  // Also of the end of the steps.
+  std::uint32_t index_of(const PlacedStep& what) const noexcept {
+    return static_cast<std::uint32_t>(&what - plan_.steps.data());
   }
+  Passed& passed(const PlacedStep& what) noexcept { return passed_[index_of(what)]; }
 
   CollectiveService& service_;
   Stream& stream_;
@@ -84,7 +93,8 @@ class InlineRun final : private fabric::MessageHandler {
   const CollectiveCall& call_;
   CallHeader header_;
   Buffers buffers_;
-  std::uint32_t done_ = 0;
+  const PlacedStep* next_;  // those before are done
+  std::uint32_t out_ = 0;   // lent, and not given back
   const PlacedStep* looked_for_ = nullptr;
   bool peer_failed_ = false;  // that of the message that is looked for
   Cause failure_;

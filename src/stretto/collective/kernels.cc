@@ -7,7 +7,7 @@
 // function of a header such a file would leave to the linker might be taken for the whole program. And it is chosen by
 // a branch, not by the dynamic linker (`target_clones`), whose resolvers run before the sanitizers are up.
 #if defined(__x86_64__)
-#define STRETTO_KERNELS_AVX2 1
+#define STRETTO_KERNELS_X86 1
 #endif
 
 // `out` is one of the others or apart from both, so that no element depends on another one. Clang has to be told so, or
@@ -38,12 +38,12 @@ void by_base(T* out, const T* left, const T* right, std::size_t count) {
   apply<T, Op>(out, left, right, count);
 }
 
-#if defined(STRETTO_KERNELS_AVX2)
-template <class T, class Op>
-[[gnu::target("avx2")]] void by_avx2(T* out, const T* left, const T* right, std::size_t count) {
-  constexpr std::size_t vector_bytes = 32;
+#if defined(STRETTO_KERNELS_X86)
+// The allocator aligns to 16 bytes. Then every second store, or each, would touch two cache lines: so a few elements go
+// first.
+template <std::size_t vector_bytes, class T, class Op>
+[[gnu::always_inline]] inline void apply_aligned(T* out, const T* left, const T* right, std::size_t count) {
   constexpr std::size_t worth_aligning = 1024;
-  // The allocator aligns to 16 bytes. Then every second store would touch two cache lines.
   const std::size_t over = reinterpret_cast<std::uintptr_t>(out) % vector_bytes;
   if (over != 0 && count * sizeof(T) >= worth_aligning) {
     const std::size_t head = (vector_bytes - over) / sizeof(T);
@@ -55,24 +55,61 @@ template <class T, class Op>
   }
   apply<T, Op>(out, left, right, count);
 }
+
+template <class T, class Op>
+[[gnu::target("avx2")]] void by_avx2(T* out, const T* left, const T* right, std::size_t count) {
+  apply_aligned<32, T, Op>(out, left, right, count);
+}
+
+#if defined(__clang__)
+#define STRETTO_KERNELS_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl"), clang::min_vector_width(512)
+#else
+#define STRETTO_KERNELS_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
+
+template <class T, class Op>
+[[STRETTO_KERNELS_AVX512]] void by_avx512(T* out, const T* left, const T* right, std::size_t count) {
+  apply_aligned<64, T, Op>(out, left, right, count);
+}
 #endif
 
 }  // namespace
 
-std::string_view name_of(InstructionSet set) noexcept { return set == InstructionSet::avx2 ? "AVX2" : "base"; }
+std::string_view name_of(InstructionSet set) noexcept {
+  switch (set) {
+    case InstructionSet::base: break;
+    case InstructionSet::avx2: return "AVX2";
+    case InstructionSet::avx512: return "AVX-512";
+  }
+  return "base";
+}
 
 bool is_supported(InstructionSet set) noexcept {
-  if (set == InstructionSet::base) return true;
-#if defined(STRETTO_KERNELS_AVX2)
-  return __builtin_cpu_supports("avx2") != 0;
-#else
-  return false;
+#if defined(STRETTO_KERNELS_X86)
+  if (set == InstructionSet::avx2) return __builtin_cpu_supports("avx2") != 0;
+  // The last one came with the processors that do not lower their clock for such vectors (Ice Lake, Zen 4).
+  if (set == InstructionSet::avx512) {
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+           __builtin_cpu_supports("avx512vbmi2") != 0;
+  }
 #endif
+  return set == InstructionSet::base;
 }
 
-InstructionSet best_instruction_set() noexcept {
+namespace {
+
+InstructionSet find_best() noexcept {
+  if (is_supported(InstructionSet::avx512)) return InstructionSet::avx512;
   return is_supported(InstructionSet::avx2) ? InstructionSet::avx2 : InstructionSet::base;
 }
+
+// Until it is set at the program's start: the first one, which gives the same bits.
+const InstructionSet best_of_processor = find_best();
+
+}  // namespace
+
+InstructionSet best_instruction_set() noexcept { return best_of_processor; }
 
 template <Number T, Operator Op>
 void combine_by([[maybe_unused]] InstructionSet set, void* out, const void* left, const void* right,
@@ -80,11 +117,9 @@ void combine_by([[maybe_unused]] InstructionSet set, void* out, const void* left
   T* const to = static_cast<T*>(out);
   const T* const a = static_cast<const T*>(left);
   const T* const b = static_cast<const T*>(right);
-#if defined(STRETTO_KERNELS_AVX2)
-  if (set == InstructionSet::avx2) {
-    by_avx2<T, Op>(to, a, b, count);
-    return;
-  }
+#if defined(STRETTO_KERNELS_X86)
+  if (set == InstructionSet::avx512) return by_avx512<T, Op>(to, a, b, count);
+  if (set == InstructionSet::avx2) return by_avx2<T, Op>(to, a, b, count);
 #endif
   by_base<T, Op>(to, a, b, count);
 }

@@ -13,11 +13,12 @@
 namespace stretto::kernels {
 
 enum class InstructionSet {
-  base,  ///< what every processor has that Stretto is built for
-  avx2,  ///< 32 bytes at a time, on x86-64
+  base,    ///< what every processor has that Stretto is built for
+  avx2,    ///< 32 bytes at a time, on x86-64
+  avx512,  ///< 64 bytes at a time, on x86-64 whose processors do not slow down for it
 };
 
-/// "base", "AVX2".
+/// "base", "AVX2", "AVX-512".
 std::string_view name_of(InstructionSet set) noexcept;
 
 bool is_supported(InstructionSet set) noexcept;

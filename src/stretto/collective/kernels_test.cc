@@ -150,6 +150,9 @@ void check_operator(const char* name) {
   if (is_supported(InstructionSet::avx2)) {
     EXPECT_EQ((complaint<T, Op>(&by<T, Op, InstructionSet::avx2>)), "") << name;
   }
+  if (is_supported(InstructionSet::avx512)) {
+    EXPECT_EQ((complaint<T, Op>(&by<T, Op, InstructionSet::avx512>)), "") << name;
+  }
   EXPECT_EQ((complaint<T, Op>(&by_reduction<T, Op>)), "") << name;
 }
 
@@ -178,8 +181,19 @@ TYPED_TEST(KernelsTest, EveryElementIsOneApplicationOfTheOperator) {
 TEST(Kernels, TheBestInstructionSetIsSupported) {
   EXPECT_TRUE(is_supported(InstructionSet::base));
   EXPECT_TRUE(is_supported(best_instruction_set()));
-  EXPECT_EQ(best_instruction_set() == InstructionSet::avx2, is_supported(InstructionSet::avx2));
+  for (const InstructionSet better : {InstructionSet::avx2, InstructionSet::avx512}) {
+    EXPECT_TRUE(better <= best_instruction_set() || !is_supported(better)) << name_of(better);
+  }
+}
+
+TEST(Kernels, Avx2WasTried) {
   if (!is_supported(InstructionSet::avx2)) GTEST_SKIP() << "this processor has no AVX2: its kernels were not tried";
+}
+
+TEST(Kernels, Avx512WasTried) {
+  if (!is_supported(InstructionSet::avx512)) {
+    GTEST_SKIP() << "this processor has no AVX-512, or is slowed by it: its kernels were not tried";
+  }
 }
 
 TEST(Kernels, OtherTypesAndOperatorsKeepTheirOwnLoops) {

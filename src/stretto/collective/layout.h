@@ -50,6 +50,8 @@ class Layout {
   /// REQUIRES: the call's buffers have the sizes that its operation demands.
   Layout(const CollectiveCall& call, const schedule::Shape& shape);
 
+  std::size_t element_bytes() const noexcept { return element_bytes_; }
+
   /// Of `blocks`, always one piece.
   Place place_of(schedule::BlockRef blocks) const noexcept;
 
@@ -62,6 +64,7 @@ class Layout {
   static constexpr std::size_t scratch_alignment = 64;
 
  private:
+  std::size_t element_bytes_;
   BlockTable input_table_;
   BlockTable output_table_;
   // Scratch is laid out like whole vectors, one after the other.

@@ -132,7 +132,7 @@ void CollectiveOperation::fail_to_join(const Cause& cause) {
   its_stream.pass_meeting(its_stream.next_sequence());
   for (std::uint32_t left = calls(); left > 0; --left, ++header_.identity.sequence) {
     service_.tell_failure(*this, cause, Tell::everybody);
-    service_.pass_unknown(its_stream, header_.identity.sequence);
+    service_.pass(its_stream, header_.identity.sequence);
   }
 }
 

@@ -76,6 +76,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.destination = layout.place_of(step.destination());
       if (step.kind == StepKind::reduce) {
         place_terms(placed, index, plan, layout, steps);
+        placed.elements = placed.destination.bytes / layout.element_bytes();
       } else if (!is_left_out(plan, index)) {
         placed.data = layout.place_of(step.source());
       }

@@ -49,7 +49,8 @@ struct PlacedStep {
   /// `right`, in this order.
   Place data{};
   Place right{};
-  Place destination{};  ///< of a copy or reduce
+  Place destination{};       ///< of a copy or reduce
+  std::size_t elements = 0;  ///< of a reduce: how many
 
   bool is_message() const noexcept { return kind == schedule::StepKind::send || kind == schedule::StepKind::receive; }
   bool is_large() const noexcept { return data.bytes > eager_bytes; }

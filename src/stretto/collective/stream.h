@@ -47,7 +47,7 @@ class Stream {
   }
   bool has_calls() const noexcept { return calls_ != first_; }
   /// Whether something has come for the next call.
-  bool is_awaited() noexcept { return open_.find(calls_) != nullptr; }
+  bool is_awaited() noexcept { return is_open(calls_); }
 
   /// Sees to it that the next call takes no memory, from its number on to its end. It stands for so many. Where there
   /// is none it throws, and nothing has changed.
@@ -97,13 +97,14 @@ class Stream {
     open_.remove(identity.sequence);
     note_past(identity);
   }
-  /// Ends a number that no operation was open for. Returns what has come for it.
-  SavedMessages pass(const Identity& identity) noexcept {
-    note_past(identity);
-    return pass_unknown(identity.sequence);
+  /// Notes what a call was that is over, or that is no more than a number.
+  void note_past(const Identity& identity) noexcept {
+    past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
   }
-  /// The same of a call of which nothing is known.
-  SavedMessages pass_unknown(std::uint32_t sequence) noexcept {
+  /// Whether an operation is open for a number, or something has come for it.
+  bool is_open(std::uint32_t sequence) noexcept { return open_.find(sequence) != nullptr; }
+  /// Ends a number that no operation was open for. Returns what has come for it.
+  SavedMessages pass(std::uint32_t sequence) noexcept {
     SavedMessages early;
     if (Call* const known = open_.find(sequence)) {
       early = std::move(known->early);
@@ -137,9 +138,6 @@ class Stream {
 
   void add_room(std::uint32_t calls);
   static void pass_by(Meeting& meeting, std::uint32_t end);
-  void note_past(const Identity& identity) noexcept {
-    past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
-  }
 
   std::uint64_t id_;
   std::uint32_t calls_;

@@ -18,8 +18,7 @@ bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
   return false;
 }
 
-void EventAwaiter::await_resume() {
-  if (record_.cause == nullptr) return;
+void EventAwaiter::throw_cause() {
   const Cause cause = std::exchange(record_.cause, nullptr);
   throw Error(*cause);
 }

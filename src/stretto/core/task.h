@@ -25,9 +25,13 @@ class EventAwaiter {
   bool await_ready() noexcept { return !event_.exists(); }
   bool await_suspend(std::coroutine_handle<> handle);
   /// Throws the cause of a poisoned event.
-  void await_resume();
+  void await_resume() {
+    if (record_.cause != nullptr) throw_cause();
+  }
 
  private:
+  [[noreturn]] void throw_cause();
+
   TaskRecord& record_;
   Event event_;
 };

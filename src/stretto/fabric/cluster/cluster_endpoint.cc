@@ -58,19 +58,19 @@ void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, Co
   check_send(to, header, payload);
   if (cluster::Transport* const transport = route_to(to)) {
     count_request();
-    try {
-      transport->send(to, type, header, payload);
-    } catch (const std::bad_alloc&) {
-      lose_later(to, Error(ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(to)));
-    }
+    transport->send(to, type, header, payload);
   } else if (to == self()) {
-    std::vector<std::byte> bytes(header.begin(), header.end());
-    bytes.insert(bytes.end(), payload.begin(), payload.end());
-    post([this, type, header_bytes = header.size(), bytes = std::move(bytes)] {
-      const ConstByteSpan all(bytes);
-      deliver({self(), type, all.first(header_bytes), all.subspan(header_bytes)});
-    });
+    send_to_self(type, header, payload);
   }
+}
+
+void ClusterEndpoint::send_to_self(MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+  std::vector<std::byte> bytes(header.begin(), header.end());
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  post([this, type, header_bytes = header.size(), bytes = std::move(bytes)] {
+    const ConstByteSpan all(bytes);
+    deliver({self(), type, all.first(header_bytes), all.subspan(header_bytes)});
+  });
 }
 
 std::shared_ptr<Multicast> ClusterEndpoint::multicast_to(std::span<const NodeId> peers) {

@@ -93,6 +93,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void post(Function function);
   bool arm_transports();
   bool ask_bootstrap();
+  void send_to_self(MessageType type, ConstByteSpan header, ConstByteSpan payload);
   void put_to_self(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
   void get_from_self(Offset source, ByteSpan destination, Completion* completion);
 

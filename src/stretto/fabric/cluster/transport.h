@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -15,6 +16,11 @@
 #include "stretto/fabric/multicast.h"
 
 namespace stretto::fabric::cluster {
+
+/// Why a peer is lost for whose message there is no memory.
+inline Error no_memory_for_message(NodeId peer) {
+  return {ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(peer)};
+}
 
 /// What a transport tells its endpoint, always under the node's baton, from inside `Transport::progress` (and
 /// `lose_later` from inside any other call, whose caller may be in the middle of its own books).
@@ -74,7 +80,7 @@ class Transport {
   virtual void start(std::span<const NodeId> peers, AddressOf address_of) = 0;
 
   /// See Endpoint. Header and payload are copied (or sent) before the call returns; what can't leave now waits in a
-  /// queue of the transport until `progress` finds room.
+  /// queue of the transport until `progress` finds room. A peer for whose message there is no memory is lost.
   virtual void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) = 0;
   /// See Endpoint; all of the peers are this transport's. It goes before the transport does.
   virtual std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> /*peers*/) { return nullptr; }

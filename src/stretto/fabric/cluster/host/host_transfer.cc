@@ -31,7 +31,7 @@ Header copy_header(ConstByteSpan bytes) {
 }  // namespace
 
 void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
-  send_by_edge(peer_of(to), static_cast<std::uint8_t>(type), header, payload);
+  send_to(peer_of(to), static_cast<std::uint8_t>(type), header, payload);
 }
 
 std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> peers) {
@@ -41,14 +41,11 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
   return multicasts_->to(std::move(list));
 }
 
-// What is for several: it reaches all but those for whom there is no memory, who are lost.
-void HostTransport::send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header,
-                                ConstByteSpan payload) noexcept {
+void HostTransport::send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
   try {
-    send_by_edge(peer, kind, header, payload);
+    if (can_send(peer) && !peer.outbox->send(kind, header, payload)) note_waiting(peer);
   } catch (const std::bad_alloc&) {
-    sink_.lose_later(
-        peer.node, Error(ErrorCode::out_of_resources, "no memory for a message to node " + std::to_string(peer.node)));
+    sink_.lose_later(peer.node, no_memory_for_message(peer.node));
   }
 }
 
@@ -118,14 +115,18 @@ bool HostTransport::progress() {
 
 bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
-  if (!is_noticed(peer)) notice_senders();
-  if (!is_noticed(peer) || progressing_) return false;
-  if (!peer.has_message()) {
+  if (!is_noticed(peer)) [[unlikely]] {
+    notice_senders();
+    if (!is_noticed(peer)) return false;
+  }
+  if (progressing_ || peer.standing != Standing::present) return false;
+  const bool is_for_one = peer.reader.ready();
+  if (!is_for_one && !peer.has_multicast()) {
     peer.reader.found_nothing(bytes);
     return false;
   }
   progressing_ = true;
-  if (peer.reader.ready()) {
+  if (is_for_one) {
     LineHead head;
     if (take_line(peer, peer.reader, head)) {
       if (head.kind < first_own_kind) {
@@ -187,16 +188,16 @@ void HostTransport::receive(HostPeer& peer) {
 }
 
 // The next message's bytes are in the buffer then. False: there is none, or no good one.
-bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHead& head) {
+inline bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHead& head) {
   const DecodedLine line = reader.take(buffer_.data());
-  head.kind = line.head.kind;
-  head.header_bytes = line.head.header_bytes;
-  head.payload_bytes = line.head.payload_bytes;
-  if (line.state == LineState::bad) {
-    const std::string why(fault_of(line.head));
-    sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + why));
-  }
+  head = line.head;
+  if (line.state == LineState::bad) blame(peer, line.head);
   return line.state == LineState::message;
+}
+
+void HostTransport::blame(HostPeer& peer, LineHead malformed) {
+  const std::string why(fault_of(malformed));
+  sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + why));
 }
 
 // Hands on the next message of a ring that several read. False: none has come, or none comes after it. Nobody waits for

@@ -88,7 +88,7 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
   multicasts_ = std::make_unique<MulticastRings>(
       *control_, place_,
       [this](HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
-        send_to_one(peer, kind, header, payload);
+        send_to(peer, kind, header, payload);
       });
   sender_words_ = (peers_.size() + 63) / 64;
   watcher_.add(control_->doorbell(), tag_doorbell);

@@ -94,14 +94,10 @@ class HostTransport final : public Transport {
   }
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
-  void send_by_edge(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
-    if (!can_send(peer)) return;
-    peer.outbox->send(kind, header, payload);
-    note_waiting(peer);
-  }
-  void send_to_one(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
   void receive(HostPeer& peer);
   bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
+  void blame(HostPeer& peer, LineHead malformed);
   template <class Use>
   bool take_multicast(HostPeer& peer, std::size_t at, const Use& use);
   Message message_of(const HostPeer& peer, const LineHead& head) const noexcept;

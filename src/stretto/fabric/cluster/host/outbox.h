@@ -30,8 +30,11 @@ class Outbox {
   /// Where the edge begins: called once, before anything else.
   void open(RingWriter writer) { writer_ = std::move(writer); }
 
-  void send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
-    if (!queue_.empty() || !write(kind, header, payload)) enqueue(kind, header, payload);
+  /// Returns whether it is on its way; otherwise it waits here.
+  bool send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+    if (queue_.empty() && write(kind, header, payload)) return true;
+    enqueue(kind, header, payload);
+    return false;
   }
   void put(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
   /// Copies from the peer's segment if that is possible; returns false when the bytes must be asked for.

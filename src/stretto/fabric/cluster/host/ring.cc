@@ -28,7 +28,7 @@ std::uint64_t RingWriter::least_consumed() const noexcept {
   return least;
 }
 
-void RingWriter::write_long(const LineHead& head, ConstByteSpan header, ConstByteSpan payload) noexcept {
+void RingWriter::write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept {
   RingLine& first = lines_[written_ & mask_];
   const std::size_t header_here = std::min(header.size(), RingLine::inline_bytes);
   const std::size_t payload_here = std::min(payload.size(), RingLine::inline_bytes - header_here);

@@ -86,7 +86,7 @@ class RingWriter {
   }
   void mark(std::uint64_t first, std::uint64_t end, bool overwritten) noexcept;
   void copy_tail(std::uint64_t position, ConstByteSpan bytes) noexcept;
-  void write_long(const LineHead& head, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  void write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept;
 
   RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;

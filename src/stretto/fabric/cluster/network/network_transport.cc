@@ -149,7 +149,13 @@ void NetworkTransport::disconnect(NodeId peer) {
 // Operations.
 
 void NetworkTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
-  if (Peer* const peer = reachable(to)) peer->out.message(type, header, payload);
+  Peer* const peer = reachable(to);
+  if (peer == nullptr) return;
+  try {
+    peer->out.message(type, header, payload);
+  } catch (const std::bad_alloc&) {
+    sink_.lose_later(to, no_memory_for_message(to));
+  }
 }
 
 void NetworkTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
