@@ -74,7 +74,7 @@ inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
     detail::copy_two_words(to, from);
   } else if (bytes > 16 && bytes <= 32) {
     detail::copy_by_fields(to, from);
-  } else {
+  } else if (bytes > 0) {
     detail::copy_any_bytes(to, from);
   }
 }

@@ -23,8 +23,9 @@ class Liar final : public fabric::MessageHandler {
   using Answer = std::function<void(const fabric::Message&)>;
 
   Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
-    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
-                            MessageType::collective_hello, MessageType::collective_grant}) {
+    for (const auto type :
+         {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
+          MessageType::collective_hello, MessageType::collective_grant, MessageType::collective_lent}) {
       node.endpoint().set_handler(type, *this);
     }
   }
@@ -243,12 +244,12 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
     if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
     const std::size_t bytes = message.payload.size();
     const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
-    GrantHeader granted{fabric::read_header<CallHeader>(message), memory, bytes, bytes, bytes};
-    send(liar, MessageType::collective_grant, bytes_of(granted), {});
-    ++granted.call.identity.sequence;
-    const FailedHeader failed{granted.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
+    LentHeader lent{fabric::read_header<CallHeader>(message), memory};
+    send(liar, MessageType::collective_lent, bytes_of(lent), {});
+    ++lent.call.identity.sequence;
+    const FailedHeader failed{lent.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
     send(liar, MessageType::collective_failed, bytes_of(failed), std::as_bytes(std::span("on purpose", 10)));
-    send(liar, MessageType::collective_grant, bytes_of(granted), {});
+    send(liar, MessageType::collective_lent, bytes_of(lent), {});
   });
   runtime.run([](Node& node) -> Task<> {
     if (node.id() == 1) co_return;  // its handler answers

@@ -17,6 +17,7 @@ constexpr std::size_t bytes_a_look = 64;
 
 }  // namespace
 
+// Steps are in line: a small call is little more than they are.
 bool InlineRun::run(unsigned looks) {
   if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false});
   try {
@@ -53,9 +54,9 @@ bool InlineRun::send_all() {
 // Those from `first` on, if that can be done at once.
 bool InlineRun::send_alike(const PlacedStep& first) {
   if (first.multicast == nullptr) return false;
-  header_.tag = first.tag;
+  header_.call.tag = first.tag;
   const std::span<const PlacedStep> row(&first, first.alike_in_a_row);
-  if (!service_.send_to_all(row, header_, buffers_.bytes_of(first.data))) return false;
+  if (!service_.send_to_all(row, header_.call, buffers_.bytes_of(first.data))) return false;
   next_ += first.alike_in_a_row;
   return true;
 }
@@ -82,9 +83,9 @@ inline bool InlineRun::send(const PlacedStep& what) {
 }
 
 inline bool InlineRun::send_data(const PlacedStep& what) {
-  header_.tag = what.tag;
+  header_.call.tag = what.tag;
   if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
-  service_.endpoint().send(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_),
+  service_.endpoint().send(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_.call),
                            buffers_.bytes_of(what.data));
   return true;
 }
@@ -106,10 +107,9 @@ bool InlineRun::stage(const PlacedStep& what) {
 }
 
 bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
-  header_.tag = what.tag;
-  const std::size_t bytes = what.data.bytes;
-  const GrantHeader grant{header_, offset, bytes, bytes, bytes};
-  service_.endpoint().send(what.node, fabric::MessageType::collective_grant, stretto::bytes_of(grant), {});
+  header_.call.tag = what.tag;
+  header_.offset = offset;
+  service_.endpoint().send(what.node, fabric::MessageType::collective_lent, stretto::bytes_of(header_), {});
   passed(what).is_out = true;
   ++out_;
   return true;
@@ -120,7 +120,7 @@ bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
-  const std::size_t bytes = what.is_lent ? sizeof(GrantHeader) : sizeof(CallHeader) + what.data.bytes;
+  const std::size_t bytes = what.is_lent ? sizeof(LentHeader) : sizeof(CallHeader) + what.data.bytes;
   for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, bytes, *this);
   return looked_for_ == nullptr;
 }
@@ -146,8 +146,8 @@ inline bool InlineRun::use(const fabric::Message& message) {
   bool used = false;
   if (message.type == fabric::MessageType::collective_data) {
     used = use_data(message);
-  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_grant) {
-    used = use_grant(message);
+  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_lent) {
+    used = use_lent(message);
   } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_done) {
     used = use_done(message);
   } else {
@@ -169,18 +169,16 @@ inline bool InlineRun::use_data(const fabric::Message& message) {
   return true;
 }
 
-// What is staged in pieces is for an operation.
-bool InlineRun::use_grant(const fabric::Message& message) {
+inline bool InlineRun::use_lent(const fabric::Message& message) {
   const PlacedStep& what = *looked_for_;
-  if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(GrantHeader)) return false;
-  const auto theirs = fabric::read_header<GrantHeader>(message);
-  const std::size_t bytes = what.data.bytes;
-  if (!is_of(theirs.call) || theirs.bytes != bytes || theirs.available != bytes || theirs.window != bytes) return false;
-  passed(what).place = service_.endpoint().peer_pointer(what.node, theirs.offset, bytes);
+  if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(LentHeader)) return false;
+  const auto theirs = fabric::read_header<LentHeader>(message);
+  if (!is_of(theirs.call)) return false;
+  passed(what).place = service_.endpoint().peer_pointer(what.node, theirs.offset, what.data.bytes);
   return passed(what).place != nullptr;
 }
 
-bool InlineRun::use_done(const fabric::Message& message) {
+inline bool InlineRun::use_done(const fabric::Message& message) {
   const PlacedStep& what = *looked_for_;
   if (what.kind != schedule::StepKind::send || message.header.size() != sizeof(CallHeader) ||
       !is_of(fabric::read_header<CallHeader>(message))) {
@@ -217,8 +215,8 @@ const std::byte* InlineRun::place_lent(std::uint32_t receive) const noexcept {
 void InlineRun::say_read(std::uint32_t receive) {
   if (place_lent(receive) == nullptr) return;
   const PlacedStep& what = plan_.steps[receive];
-  header_.tag = what.tag;
-  service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_), {});
+  header_.call.tag = what.tag;
+  service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});
 }
 
 }  // namespace stretto

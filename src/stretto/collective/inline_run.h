@@ -30,7 +30,7 @@ class InlineRun final : private fabric::MessageHandler {
         stream_(stream),
         plan_(plan),
         call_(call),
-        header_{identity, 0, line},
+        header_{{identity, 0, line}, 0},
         next_(plan.steps.data()) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
@@ -44,7 +44,7 @@ class InlineRun final : private fabric::MessageHandler {
 
   // For who takes it over.
 
-  std::uint32_t sequence() const noexcept { return header_.identity.sequence; }
+  std::uint32_t sequence() const noexcept { return header_.call.identity.sequence; }
   std::uint32_t done() const noexcept { return index_of(*next_); }
   /// Why it cannot go on; null: it can.
   const Cause& failure() const noexcept { return failure_; }
@@ -75,10 +75,10 @@ class InlineRun final : private fabric::MessageHandler {
   void say_read(std::uint32_t receive);
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);
-  bool use_grant(const fabric::Message& message);
+  bool use_lent(const fabric::Message& message);
   bool use_done(const fabric::Message& message);
   bool is_of(const CallHeader& theirs) const noexcept {
-    return theirs.tag == looked_for_->tag && theirs.identity == header_.identity;
+    return theirs.tag == looked_for_->tag && theirs.identity == header_.call.identity;
   }
   Place all_scratch() const noexcept { return {schedule::Buffer::scratch, plan_.scratch_begin, plan_.scratch_bytes}; }
   // Also of the end of the steps.
@@ -91,7 +91,7 @@ class InlineRun final : private fabric::MessageHandler {
   Stream& stream_;
   const PlacedPlan& plan_;
   const CollectiveCall& call_;
-  CallHeader header_;
+  LentHeader header_;  // its first part goes with what is not lent
   Buffers buffers_;
   const PlacedStep* next_;  // those before are done
   std::uint32_t out_ = 0;   // lent, and not given back

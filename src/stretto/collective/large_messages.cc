@@ -177,8 +177,13 @@ void LargeMessages::leave_staging(std::uint32_t step) {
 void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window) {
   const PlacedStep& what = step_at(step);
   transfer(step).told = true;
-  tell(step, fabric::MessageType::collective_grant,
-       GrantHeader{operation_.header(what.tag), offset, what.data.bytes, available, window});
+  const CallHeader header = operation_.header(what.tag);
+  const std::size_t bytes = what.data.bytes;
+  if (available == bytes && window == bytes) {
+    tell(step, fabric::MessageType::collective_lent, LentHeader{header, offset});
+  } else {
+    tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window});
+  }
   operation_.heard_by(what.peer);
 }
 
@@ -438,6 +443,12 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
     if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
   }
   operation_.run();
+}
+
+void LargeMessages::on_lent(const LentHeader& header, NodeId from) {
+  const std::uint32_t step = operation_.receive_step(from, header.call.tag);
+  const std::size_t bytes = step == Plan::none ? 0 : step_at(step).data.bytes;
+  on_grant({header.call, header.offset, bytes, bytes, bytes}, from);
 }
 
 // What is combined is so by whole elements; by a task, all at once.

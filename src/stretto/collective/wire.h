@@ -59,6 +59,12 @@ struct GrantHeader {
   std::uint64_t window;  ///< bytes of memory there, see StagingWindow
 };
 
+/// The same of what is all there already, in few bytes, since small calls wait for it.
+struct LentHeader {
+  CallHeader call;
+  std::uint64_t offset;  ///< in the sender's memory
+};
+
 /// A sender has written the first `bytes` of a step's data to where the receiver wanted them, in shared memory.
 struct LandedHeader {
   CallHeader call;

@@ -23,6 +23,7 @@ enum class MessageType : std::uint8_t {
   collective_failed,
   collective_hello,
   collective_grant,
+  collective_lent,
   collective_done,
   collective_landed,
   collective_taken,
