@@ -10,6 +10,7 @@
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/collective/wire.h"
+#include "stretto/core/segment_array.h"
 
 // Members that lie: whatever they send, the others live and hear of it.
 namespace stretto {
@@ -25,7 +26,7 @@ class Liar final : public fabric::MessageHandler {
   Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
     for (const auto type :
          {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
-          MessageType::collective_hello, MessageType::collective_grant, MessageType::collective_lent}) {
+          MessageType::collective_hello, MessageType::collective_grant, MessageType::collective_whole_grant}) {
       node.endpoint().set_handler(type, *this);
     }
   }
@@ -186,6 +187,18 @@ TEST(CollectiveBadInput, TakingWhatWasNotWrittenCostsTheConnection) {
   EXPECT_NE(tale.outcome_at_0.find("has read what was not written"), std::string::npos) << tale.outcome_at_0;
 }
 
+TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
+  for (const std::uint32_t tag_offset : {0U, 77U}) {  // of a step that is none, too
+    const Tale tale = tell(1, [tag_offset](Node& liar, const fabric::Message& message) {
+      if (message.type != MessageType::collective_data) return;
+      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0};
+      header.call.tag += tag_offset;
+      send(liar, MessageType::collective_whole_grant, bytes_of(header), {});
+    });
+    EXPECT_NE(tale.outcome_at_0.find("grants what is not read"), std::string::npos) << tale.outcome_at_0;
+  }
+}
+
 // Node 0 stages its data, in a window, for node 1, which answers the first grant by a lie about windows.
 std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeader&)>& lie) {
   std::string outcome;
@@ -244,12 +257,12 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
     if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
     const std::size_t bytes = message.payload.size();
     const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
-    LentHeader lent{fabric::read_header<CallHeader>(message), memory};
-    send(liar, MessageType::collective_lent, bytes_of(lent), {});
+    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory};
+    send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
     ++lent.call.identity.sequence;
     const FailedHeader failed{lent.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
     send(liar, MessageType::collective_failed, bytes_of(failed), std::as_bytes(std::span("on purpose", 10)));
-    send(liar, MessageType::collective_lent, bytes_of(lent), {});
+    send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
   });
   runtime.run([](Node& node) -> Task<> {
     if (node.id() == 1) co_return;  // its handler answers
@@ -262,6 +275,28 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
       node.charge(1e-4);  // until all has come
     }
   });
+}
+
+// Of what is lent, by a peer whose memory is reached in place.
+TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
+  std::string outcome;
+  Runtime runtime(test::options_for("sim:2,peer_pointer=segments"));
+  Node& liar = *runtime.nodes()[1];
+  const Liar handler(liar, [&](const fabric::Message& message) {
+    if (message.type != MessageType::collective_whole_grant) return;
+    auto header = fabric::read_header<WholeGrantHeader>(message);
+    header.offset = std::uint64_t{1} << 60U;
+    send(liar, message.type, bytes_of(header), {});
+  });
+  runtime.run([&](Node& node) -> Task<> {
+    if (node.id() == 1) co_return;  // its handler answers
+    const Group both = Group::all(node);
+    SegmentArray<int> data(node, 1000);
+    SegmentArray<int> result(node, 1000);
+    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+    outcome = co_await test::outcome(allreduce(node, both, data, result, sum, options));
+  });
+  EXPECT_NE(outcome.find("speaks of memory that it does not have"), std::string::npos) << outcome;
 }
 
 TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {

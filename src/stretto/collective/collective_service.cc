@@ -101,7 +101,7 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
                                                                                                : looks_with_own_core) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
                           fabric::MessageType::collective_failed, fabric::MessageType::collective_hello,
-                          fabric::MessageType::collective_grant, fabric::MessageType::collective_lent,
+                          fabric::MessageType::collective_grant, fabric::MessageType::collective_whole_grant,
                           fabric::MessageType::collective_done, fabric::MessageType::collective_landed,
                           fabric::MessageType::collective_taken, fabric::MessageType::collective_released,
                           fabric::MessageType::collective_held, fabric::MessageType::collective_pull,

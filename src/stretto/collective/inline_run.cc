@@ -109,7 +109,7 @@ bool InlineRun::stage(const PlacedStep& what) {
 bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   header_.call.tag = what.tag;
   header_.offset = offset;
-  service_.endpoint().send(what.node, fabric::MessageType::collective_lent, stretto::bytes_of(header_), {});
+  service_.endpoint().send(what.node, fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
   passed(what).is_out = true;
   ++out_;
   return true;
@@ -120,7 +120,7 @@ bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
-  const std::size_t bytes = what.is_lent ? sizeof(LentHeader) : sizeof(CallHeader) + what.data.bytes;
+  const std::size_t bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes;
   for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, bytes, *this);
   return looked_for_ == nullptr;
 }
@@ -146,8 +146,8 @@ inline bool InlineRun::use(const fabric::Message& message) {
   bool used = false;
   if (message.type == fabric::MessageType::collective_data) {
     used = use_data(message);
-  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_lent) {
-    used = use_lent(message);
+  } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_whole_grant) {
+    used = use_grant(message);
   } else if (looked_for_->is_lent && message.type == fabric::MessageType::collective_done) {
     used = use_done(message);
   } else {
@@ -169,10 +169,10 @@ inline bool InlineRun::use_data(const fabric::Message& message) {
   return true;
 }
 
-inline bool InlineRun::use_lent(const fabric::Message& message) {
+inline bool InlineRun::use_grant(const fabric::Message& message) {
   const PlacedStep& what = *looked_for_;
-  if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(LentHeader)) return false;
-  const auto theirs = fabric::read_header<LentHeader>(message);
+  if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
+  const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
   passed(what).place = service_.endpoint().peer_pointer(what.node, theirs.offset, what.data.bytes);
   return passed(what).place != nullptr;

@@ -45,7 +45,7 @@ class InlineRun final : private fabric::MessageHandler {
   // For who takes it over.
 
   std::uint32_t sequence() const noexcept { return header_.call.identity.sequence; }
-  std::uint32_t done() const noexcept { return index_of(*next_); }
+  std::uint32_t done() const noexcept { return static_cast<std::uint32_t>(next_ - plan_.steps.data()); }
   /// Why it cannot go on; null: it can.
   const Cause& failure() const noexcept { return failure_; }
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
@@ -75,23 +75,21 @@ class InlineRun final : private fabric::MessageHandler {
   void say_read(std::uint32_t receive);
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);
-  bool use_lent(const fabric::Message& message);
+  bool use_grant(const fabric::Message& message);
   bool use_done(const fabric::Message& message);
   bool is_of(const CallHeader& theirs) const noexcept {
     return theirs.tag == looked_for_->tag && theirs.identity == header_.call.identity;
   }
   Place all_scratch() const noexcept { return {schedule::Buffer::scratch, plan_.scratch_begin, plan_.scratch_bytes}; }
-  // Also of the end of the steps.
-  std::uint32_t index_of(const PlacedStep& what) const noexcept {
-    return static_cast<std::uint32_t>(&what - plan_.steps.data());
+  Passed& passed(const PlacedStep& what) noexcept {
+    return passed_[static_cast<std::size_t>(&what - plan_.steps.data())];
   }
-  Passed& passed(const PlacedStep& what) noexcept { return passed_[index_of(what)]; }
 
   CollectiveService& service_;
   Stream& stream_;
   const PlacedPlan& plan_;
   const CollectiveCall& call_;
-  LentHeader header_;  // its first part goes with what is not lent
+  WholeGrantHeader header_;  // its first part goes with what is not granted
   Buffers buffers_;
   const PlacedStep* next_;  // those before are done
   std::uint32_t out_ = 0;   // lent, and not given back

@@ -179,8 +179,8 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   transfer(step).told = true;
   const CallHeader header = operation_.header(what.tag);
   const std::size_t bytes = what.data.bytes;
-  if (available == bytes && window == bytes) {
-    tell(step, fabric::MessageType::collective_lent, LentHeader{header, offset});
+  if (what.is_lent && available == bytes && window == bytes) {
+    tell(step, fabric::MessageType::collective_whole_grant, WholeGrantHeader{header, offset});
   } else {
     tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window});
   }
@@ -445,9 +445,10 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   operation_.run();
 }
 
-void LargeMessages::on_lent(const LentHeader& header, NodeId from) {
+void LargeMessages::on_whole_grant(const WholeGrantHeader& header, NodeId from) {
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
-  const std::size_t bytes = step == Plan::none ? 0 : step_at(step).data.bytes;
+  if (step == Plan::none || !step_at(step).is_lent) operation_.refuse(from, "grants what is not read");
+  const std::size_t bytes = step_at(step).data.bytes;
   on_grant({header.call, header.offset, bytes, bytes, bytes}, from);
 }
 

@@ -79,7 +79,7 @@ class LargeMessages {
 
   void on_ready(const ReadyHeader& header, NodeId from);
   void on_grant(const GrantHeader& header, NodeId from);
-  void on_lent(const LentHeader& header, NodeId from);
+  void on_whole_grant(const WholeGrantHeader& header, NodeId from);
   void on_done(const CallHeader& header, NodeId from);
   void on_landed(const LandedHeader& header, NodeId from);
   void on_taken(const TakenHeader& header, NodeId from);

@@ -189,7 +189,7 @@ void CollectiveOperation::on_message(const fabric::Message& message) {
     }
     case fabric::MessageType::collective_ready: take(message, large_, &LargeMessages::on_ready); break;
     case fabric::MessageType::collective_grant: take(message, large_, &LargeMessages::on_grant); break;
-    case fabric::MessageType::collective_lent: take(message, large_, &LargeMessages::on_lent); break;
+    case fabric::MessageType::collective_whole_grant: take(message, large_, &LargeMessages::on_whole_grant); break;
     case fabric::MessageType::collective_landed: take(message, large_, &LargeMessages::on_landed); break;
     case fabric::MessageType::collective_taken: take(message, large_, &LargeMessages::on_taken); break;
     case fabric::MessageType::collective_done: take(message, large_, &LargeMessages::on_done); break;

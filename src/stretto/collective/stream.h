@@ -101,7 +101,7 @@ class Stream {
   void note_past(const Identity& identity) noexcept {
     past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
   }
-  /// Whether an operation is open for a number, or something has come for it.
+  /// Whether an operation is open for a number, or put off, or something has come for it.
   bool is_open(std::uint32_t sequence) noexcept { return open_.find(sequence) != nullptr; }
   /// Ends a number that no operation was open for. Returns what has come for it.
   SavedMessages pass(std::uint32_t sequence) noexcept {

@@ -59,8 +59,9 @@ struct GrantHeader {
   std::uint64_t window;  ///< bytes of memory there, see StagingWindow
 };
 
-/// The same of what is all there already, in few bytes, since small calls wait for it.
-struct LentHeader {
+/// A grant of all at once, of what is lent (see Lowering::lent): in few bytes, since small calls wait for it. How many
+/// of them there are both ends know, or the identities would differ.
+struct WholeGrantHeader {
   CallHeader call;
   std::uint64_t offset;  ///< in the sender's memory
 };

@@ -159,7 +159,7 @@ class Context {
   void lock();
   // As `try_run` needs it.
   bool try_lock_first(Rest rest) noexcept {
-    if (serving() || !try_lock()) return false;
+    if (serving() || has_work() || !try_lock()) return false;
     if (!has_work()) return true;
     end_turn(rest);
     return false;

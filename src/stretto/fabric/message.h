@@ -23,7 +23,6 @@ enum class MessageType : std::uint8_t {
   collective_failed,
   collective_hello,
   collective_grant,
-  collective_lent,
   collective_done,
   collective_landed,
   collective_taken,
@@ -31,6 +30,7 @@ enum class MessageType : std::uint8_t {
   collective_held,
   collective_pull,
   collective_used,
+  collective_whole_grant,
   test = 62,
   test_reply = 63,
 };

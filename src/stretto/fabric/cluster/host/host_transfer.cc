@@ -28,6 +28,18 @@ Header copy_header(ConstByteSpan bytes) {
   return header;
 }
 
+/// As long as what was received is handed on: whoever gets it may throw.
+class Progressing {
+ public:
+  explicit Progressing(bool& progressing) noexcept : progressing_(progressing) { progressing_ = true; }
+  Progressing(const Progressing&) = delete;
+  Progressing& operator=(const Progressing&) = delete;
+  ~Progressing() { progressing_ = false; }
+
+ private:
+  bool& progressing_;
+};
+
 }  // namespace
 
 void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
@@ -41,7 +53,7 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
   return multicasts_->to(std::move(list));
 }
 
-void HostTransport::send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+void HostTransport::send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
   try {
     if (can_send(peer) && !peer.outbox->send(kind, header, payload)) note_waiting(peer);
   } catch (const std::bad_alloc&) {
@@ -99,7 +111,7 @@ bool HostTransport::make_edge(HostPeer& peer) {
 
 bool HostTransport::progress() {
   if (control_ == nullptr || progressing_) return false;
-  progressing_ = true;
+  const Progressing guard(progressing_);
   bool happened = notice_senders();
   for (std::size_t i = 0; i < receiving_.size(); ++i) {
     if (!receiving_[i]->has_message()) continue;
@@ -109,7 +121,6 @@ bool HostTransport::progress() {
   if (!waiting_.empty()) happened |= drain_waiting();
   if (time_to_look()) happened |= look_around(0);
   if (!happened) finish_look();
-  progressing_ = false;
   return happened;
 }
 
@@ -125,7 +136,7 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
     peer.reader.found_nothing(bytes);
     return false;
   }
-  progressing_ = true;
+  const Progressing guard(progressing_);
   if (is_for_one) {
     LineHead head;
     if (take_line(peer, peer.reader, head)) {
@@ -139,7 +150,6 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
   } else {
     take_multicast(peer, peer.ready_multicast(), [&](const Message& message) { receiver.on_message(message); });
   }
-  progressing_ = false;
   return true;
 }
 

@@ -94,7 +94,7 @@ class HostTransport final : public Transport {
   }
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
-  void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
   void receive(HostPeer& peer);
   bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
   void blame(HostPeer& peer, LineHead malformed);

@@ -1,6 +1,7 @@
 #include "stretto/fabric/cluster/network/network_transport.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 #include <variant>
