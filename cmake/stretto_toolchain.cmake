@@ -12,6 +12,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fno-semantic-interposition)
 endif()
+# Functions begin at cache lines: how they lie in them changes what a small call takes by up to a tenth (decision 40),
+# and is not to change with what is written elsewhere.
+add_compile_options(-falign-functions=64)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 

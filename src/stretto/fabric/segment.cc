@@ -184,17 +184,6 @@ void Segment::add_free(std::uint64_t offset, std::size_t bytes) {
   free_.emplace(offset, bytes);
 }
 
-std::int64_t Segment::offset_of(const void* address) const noexcept {
-  const auto* const byte = static_cast<const std::byte*>(address);
-  if (byte < base_ || byte >= base_ + grown_.load(std::memory_order_acquire)) return -1;
-  return byte - base_;
-}
-
-bool Segment::contains(std::uint64_t offset, std::size_t bytes) const noexcept {
-  const std::size_t grown = grown_.load(std::memory_order_acquire);
-  return bytes <= grown && offset <= grown - bytes;
-}
-
 std::size_t Segment::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   return in_use_;

@@ -36,9 +36,16 @@ class Segment {
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
   /// The offset of an address in this segment's allocated part, or -1.
-  std::int64_t offset_of(const void* address) const noexcept;
+  std::int64_t offset_of(const void* address) const noexcept {
+    const auto* const byte = static_cast<const std::byte*>(address);
+    if (byte < base_ || byte >= base_ + grown_.load(std::memory_order_acquire)) return -1;
+    return byte - base_;
+  }
   /// Whether [offset, offset + bytes) lies in memory that has been handed out so far.
-  bool contains(std::uint64_t offset, std::size_t bytes) const noexcept;
+  bool contains(std::uint64_t offset, std::size_t bytes) const noexcept {
+    const std::size_t grown = grown_.load(std::memory_order_acquire);
+    return bytes <= grown && offset <= grown - bytes;
+  }
 
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t bytes_in_use() const;

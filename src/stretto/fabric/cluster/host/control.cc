@@ -106,17 +106,13 @@ PeerMemory::PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbe
   segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, true);
 }
 
-std::byte* PeerMemory::segment(std::uint64_t offset, std::uint64_t bytes) noexcept {
-  std::uint64_t backed = backed_.load(std::memory_order_relaxed);
-  if (bytes > backed || offset > backed - bytes) {
-    // A segment is backed from its start on, without holes, so that the number of its blocks is where it ends.
-    struct stat status{};
-    if (fstat(segment_memory_.number(), &status) != 0) return nullptr;
-    backed = std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_blocks) * 512, segment_bytes_);
-    backed_.store(backed, std::memory_order_relaxed);
-    if (bytes > backed || offset > backed - bytes) return nullptr;
-  }
-  return segment_.at(offset);
+// A segment is backed from its start on, without holes, so that the number of its blocks is where it ends.
+bool PeerMemory::is_backed_by_now(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  struct stat status{};
+  if (fstat(segment_memory_.number(), &status) != 0) return false;
+  const auto backed = std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_blocks) * 512, segment_bytes_);
+  backed_.store(backed, std::memory_order_relaxed);
+  return bytes <= backed && offset <= backed - bytes;
 }
 
 void PeerMemory::ring_doorbell() noexcept {

@@ -114,7 +114,11 @@ class PeerMemory {
 
   /// The peer's segment from `offset` on, or null when not all of [offset, offset + bytes) is backed by memory: the
   /// kernel says so, not the peer. Any thread.
-  std::byte* segment(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  std::byte* segment(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    const std::uint64_t backed = backed_.load(std::memory_order_relaxed);
+    const bool is_backed = (bytes <= backed && offset <= backed - bytes) || is_backed_by_now(offset, bytes);
+    return is_backed ? segment_.at(offset) : nullptr;
+  }
 
   /// Wakes the peer if it sleeps. What it is to see was stored before.
   void ring_if_armed() noexcept {
@@ -129,6 +133,7 @@ class PeerMemory {
   }
 
  private:
+  bool is_backed_by_now(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void ring_doorbell() noexcept;
 
   ControlLayout layout_;
