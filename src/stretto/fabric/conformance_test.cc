@@ -301,27 +301,6 @@ TEST_P(FabricConformance, ABadMessageThatWasLookedForEndsTheConnectionOnly) {
   EXPECT_FALSE(at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, 0, picker); }));
 }
 
-// Who looked for a message may find no memory for what it is to do with it.
-TEST_P(FabricConformance, WhoThrowsAtAMessageThatWasLookedForHearsOfTheNext) {
-  start(2);
-  if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) return;
-  struct Thrower final : MessageHandler {
-    void on_message(const Message&) override { throw std::bad_alloc(); }
-  } thrower;
-  for (int i = 0; i < 2; ++i) send(1, 0, {}, Bytes(100));
-  const auto throws = [&](Endpoint& e, Recorder&) {
-    try {
-      e.receive_from(1, 100, thrower);
-      return false;
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-  };
-  Patience patience;
-  while (!at(0, throws)) ASSERT_TRUE(patience.after(false));
-  EXPECT_TRUE(drive_until([&] { return received(0) == 1; }));
-}
-
 // Whatever is under way when a handler refuses: nothing from that peer is heard any more.
 TEST_P(FabricConformance, NothingFromALostPeerIsHeard) {
   start(3);

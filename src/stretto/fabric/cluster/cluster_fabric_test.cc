@@ -279,6 +279,19 @@ TEST(ClusterFabric, AMessageForWhichThereIsNoMemoryCostsTheConnection) {
   EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::out_of_resources);
 }
 
+// Who looked for a message may find no memory for what it is to do with it.
+TEST(ClusterFabric, WhoThrowsAtAMessageThatWasLookedForHearsOfTheNext) {
+  TestJob job(2);
+  struct Thrower final : MessageHandler {
+    void on_message(const Message&) override { throw std::bad_alloc(); }
+  } thrower;
+  for (const std::uint64_t value : {1UL, 2UL}) job[0].send(1, bytes_of(value));
+  EXPECT_THROW(job[1].with([&](Endpoint& endpoint) { endpoint.receive_from(0, 8, thrower); }), std::bad_alloc);
+  EXPECT_TRUE(job[1].messages.empty());
+  job.settle();
+  EXPECT_EQ(job[1].messages.size(), 1U);
+}
+
 TEST(ClusterFabric, AnUnknownTypeCostsTheConnection) {
   TestJob job(2);
   job[0].with([](Endpoint& endpoint) { endpoint.send(1, MessageType::task_spawn, {}, {}); });
