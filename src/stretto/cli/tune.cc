@@ -35,7 +35,7 @@ struct TuneArguments {
 /// What is measured: schedules in which each of the costs matters somewhere.
 struct Probe {
   std::string_view algorithm;
-  std::array<std::uint64_t, 4> sizes;  ///< bytes as Request has them; 0: no further one
+  std::array<std::uint64_t, 5> sizes;  ///< bytes as Request has them; 0: no further one
 };
 
 constexpr std::uint64_t kib = 1024;
@@ -45,10 +45,11 @@ constexpr std::array probes{
     Probe{"linear_barrier", {8}},
     Probe{"binomial_broadcast", {8, 4 * kib, 64 * kib, mib}},
     Probe{"linear_broadcast", {8, 64 * kib}},
-    Probe{"recursive_doubling", {8, 4 * kib, 64 * kib, mib}},
+    Probe{"recursive_doubling", {8, kib, 4 * kib, 64 * kib, mib}},
     Probe{"linear_allreduce", {8, 4 * kib, 64 * kib}},
-    Probe{"direct_allreduce", {8, 16 * kib, 64 * kib, mib}},
-    Probe{"ring_allreduce", {8, 64 * kib, mib}},
+    Probe{"direct_allreduce", {8, kib, 16 * kib, 64 * kib, mib}},
+    Probe{"ring_allreduce", {8, kib, 64 * kib, mib}},
+    Probe{"halved_doubling", {8, kib, 64 * kib}},
     Probe{"recursive_doubling_allgather", {8, 64 * kib}},
     Probe{"linear_allgather", {8, 4 * kib, 64 * kib, 256 * kib}},
     Probe{"linear_all_to_all", {8, 64 * kib}},

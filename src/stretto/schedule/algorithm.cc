@@ -25,6 +25,7 @@
 #include "stretto/schedule/algorithm/dissemination_barrier.h"
 #include "stretto/schedule/algorithm/double_tree_broadcast.h"
 #include "stretto/schedule/algorithm/four_way_dissemination_barrier.h"
+#include "stretto/schedule/algorithm/halving_allreduce.h"
 #include "stretto/schedule/algorithm/hierarchical_allgather.h"
 #include "stretto/schedule/algorithm/hierarchical_allreduce.h"
 #include "stretto/schedule/algorithm/hierarchical_barrier.h"
@@ -48,7 +49,6 @@
 #include "stretto/schedule/algorithm/linear_scatter.h"
 #include "stretto/schedule/algorithm/padded_doubling.h"
 #include "stretto/schedule/algorithm/pairwise_all_to_all.h"
-#include "stretto/schedule/algorithm/rabenseifner.h"
 #include "stretto/schedule/algorithm/recursive_doubling.h"
 #include "stretto/schedule/algorithm/recursive_doubling_allgather.h"
 #include "stretto/schedule/algorithm/recursive_doubling_exscan.h"
@@ -67,7 +67,9 @@ const RecursiveDoubling recursive_doubling;
 const PaddedDoubling padded_doubling;
 const LinearAllreduce linear_allreduce;
 const DirectAllreduce direct_allreduce;
-const Rabenseifner rabenseifner;
+const HalvingAllreduce halved_doubling("halved_doubling", 1);
+const HalvingAllreduce quartered_doubling("quartered_doubling", 2);
+const HalvingAllreduce rabenseifner("rabenseifner", HalvingAllreduce::all);
 const RingAllreduce ring_allreduce;
 const BinomialBroadcast binomial_broadcast;
 const KnomialBroadcast knomial_broadcast;
@@ -151,6 +153,8 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &padded_doubling,
     &linear_allreduce,
     &direct_allreduce,
+    &halved_doubling,
+    &quartered_doubling,
     &rabenseifner,
     &ring_allreduce,
     &binomial_broadcast,

@@ -141,6 +141,8 @@ TEST(Algorithms, TakeAsManyRoundsAsTheirPapersSay) {
     ASSERT_EQ(rounds("ring_allgather"), size - 1);
     ASSERT_EQ(rounds("ring_allreduce"), 2 * (size - 1));
     ASSERT_EQ(rounds("rabenseifner"), folded + floor_log);
+    ASSERT_EQ(rounds("halved_doubling"), folded + std::min(floor_log - 1, 1U));
+    ASSERT_EQ(rounds("quartered_doubling"), folded + std::min(floor_log - 1, 2U));
     ASSERT_EQ(rounds("recursive_halving_reduce_scatter"), folded);
     ASSERT_EQ(rounds("van_de_geijn_broadcast"), ceil_log + size - 1);
     for (const std::string_view name :

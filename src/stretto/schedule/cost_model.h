@@ -74,7 +74,7 @@ enum class Follow : std::uint8_t {
 ///
 /// Where ranks outnumber cores, a machine's cores are a bound: all that its ranks do, and a turn for every round in
 /// which a rank waits for messages, shared by them. A process that waits is then also without its core for half of a
-/// turn of all processes.
+/// turn of all processes, less what its message takes on a wire.
 ///
 /// Where the shape's hosts are known, messages inside them go by the costs of Placement::inside. The ranks of a host
 /// share its wire: what one of them sends or receives over it keeps the others waiting.

@@ -252,6 +252,19 @@ TEST(CostModel, OneThatStandsForAllFindsWhatAllFind) {
   });
 }
 
+TEST(CostModel, WhileBytesAreOnAWireOthersHaveTheCore) {
+  constexpr Placement crowded{.link = Link::wire, .ranks_of_machine = 4, .cores_of_machine = 2};
+  constexpr double pause = costs.turn * 4 / 2 / 2;
+  constexpr int rounds = 2;  // in each of which a rank waits
+  const auto delay = [&](std::uint64_t bytes) {
+    return price_of("recursive_doubling", 4, bytes, crowded).path -
+           price_of("recursive_doubling", 4, bytes, on_wire).path;
+  };
+  expect_near(delay(8), rounds * (pause - 8 * costs.byte_time));
+  EXPECT_LT(pause, (1 << 20) * costs.byte_time);
+  EXPECT_NEAR(delay(1 << 20), 0, 1e-12);
+}
+
 TEST(CostModel, AFewRanksTellAboutWhatAllDo) {
   for (const Algorithm* const algorithm : algorithms()) {
     for (const Rank size : {24U, 64U, 100U}) {

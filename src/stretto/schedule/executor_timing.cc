@@ -117,11 +117,14 @@ void ExecutorTiming::receive(Clock& clock, const Step& step, std::uint64_t bytes
   if (weight_ > 0) end_row();
   const bool in_turn = comes_in_turn(me_, path, bytes);
   if (in_turn) ask(clock, path, bytes);
+  const double began = clock.now;
   clock.now = std::max(clock.now, landed);
   if (in_turn) clock.now = come_in(wire_of(me_, path, clock), path, bytes, clock.now);
   if (!has_waited_) {
     turns_ += weight_;
-    clock.now += pause_;
+    // While its bytes were on a wire others had the core.
+    const double streaming = path.is_wire ? static_cast<double>(bytes) * costs.byte_time : 0;
+    clock.now = std::max(began + pause_, clock.now + std::max(pause_ - streaming, 0.0));
   }
   has_waited_ = has_waited_ || weight_ > 0;
   if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
