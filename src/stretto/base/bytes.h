@@ -72,7 +72,7 @@ inline void copy_bytes(std::byte* to, ConstByteSpan from) noexcept {
   const std::size_t bytes = from.size();
   if (bytes >= 8 && bytes <= 16) {
     detail::copy_two_words(to, from);
-  } else if (bytes > 16 && bytes <= 32) {
+  } else if (bytes > 16 && bytes <= 48) {
     detail::copy_by_fields(to, from);
   } else if (bytes > 0) {
     detail::copy_any_bytes(to, from);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "stretto/collective/collective.h"
+#include "stretto/collective/receipts.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/segment_array.h"
@@ -24,9 +26,9 @@ class Liar final : public fabric::MessageHandler {
   using Answer = std::function<void(const fabric::Message&)>;
 
   Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
-    for (const auto type :
-         {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
-          MessageType::collective_hello, MessageType::collective_grant, MessageType::collective_whole_grant}) {
+    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
+                            MessageType::collective_hello, MessageType::collective_grant,
+                            MessageType::collective_whole_grant, MessageType::collective_done}) {
       node.endpoint().set_handler(type, *this);
     }
   }
@@ -191,7 +193,7 @@ TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
   for (const std::uint32_t tag_offset : {0U, 77U}) {  // of a step that is none, too
     const Tale tale = tell(1, [tag_offset](Node& liar, const fabric::Message& message) {
       if (message.type != MessageType::collective_data) return;
-      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0};
+      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0, 0, 0};
       header.call.tag += tag_offset;
       send(liar, MessageType::collective_whole_grant, bytes_of(header), {});
     });
@@ -257,7 +259,7 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
     if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
     const std::size_t bytes = message.payload.size();
     const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
-    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory};
+    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory, 0, 0};
     send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
     ++lent.call.identity.sequence;
     const FailedHeader failed{lent.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
@@ -418,6 +420,62 @@ TEST(CollectiveBadInput, RandomAnswersAreSurvivedSeeds) {
     EXPECT_TRUE(tale.outcome_at_0.rfind("clean ", 0) == 0 || tale.outcome_at_0.find(": ") != std::string::npos)
         << "seed " << seed << ": " << tale.outcome_at_0;
   }
+}
+
+// Node 1 lends node 0 its data for each of its calls before node 0 makes it, so that node 0 reads them in some of the
+// calls (the first one is not inline, nor is one after those that were not over at once), and says that it has read
+// what node 0 lends. `lie` may change its receipts. Returns how often it was told by a message that its data were read.
+int messages_for_receipts(int calls, const std::function<void(WholeGrantHeader&)>& lie) {
+  constexpr std::size_t count = 1000;
+  int messages = 0;
+  Runtime runtime(test::options_for("sim:2,early=1,peer_pointer=segments"));
+  Node& liar = *runtime.nodes()[1];
+  fabric::Segment& segment = liar.endpoint().segment();
+  const fabric::Offset memory = segment.allocate(count * sizeof(int));
+  std::fill_n(reinterpret_cast<int*>(segment.pointer(memory)), count, five);
+  Receipts receipts(segment);
+  const auto lend = [&](const CallHeader& call) {
+    WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number()};
+    lie(lent);
+    send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
+  };
+  bool is_first = true;
+  const Liar handler(liar, [&](const fabric::Message& message) {
+    if (message.type == MessageType::collective_done) ++messages;
+    if (message.type != MessageType::collective_whole_grant) return;
+    CallHeader call = fabric::read_header<WholeGrantHeader>(message).call;
+    send(liar, MessageType::collective_done, bytes_of(call), {});
+    if (std::exchange(is_first, false)) lend(call);
+    ++call.identity.sequence;
+    lend(call);
+  });
+  runtime.run([&](Node& node) -> Task<> {
+    if (node.id() == 1) co_return;  // its handler answers
+    const Group both = Group::all(node);
+    SegmentArray<int> data(node, count);
+    SegmentArray<int> result(node, count);
+    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+    for (int call = 0; call < calls; ++call) {
+      std::fill(data.begin(), data.end(), call);
+      EXPECT_EQ(co_await test::outcome(allreduce(node, both, data, result, sum, options)), "");
+      EXPECT_EQ(result.data()[count - 1], call + five);
+      node.charge(1e-4);  // until the next grant has come
+    }
+  });
+  return messages;
+}
+
+TEST(CollectiveBadInput, ReceiptsThatAreNoneAreAnsweredByMessages) {
+  constexpr int calls = 5;
+  EXPECT_LT(messages_for_receipts(calls, [](WholeGrantHeader&) {}), calls) << "good ones are signed";
+  const std::vector<std::function<void(WholeGrantHeader&)>> lies = {
+      [](WholeGrantHeader& lent) { lent.receipt_number = 0; },
+      [](WholeGrantHeader& lent) { ++lent.receipt_number; },
+      [](WholeGrantHeader& lent) { lent.receipt += 4; },
+      [](WholeGrantHeader& lent) { lent.receipt = std::uint64_t{1} << 60U; },
+      [](WholeGrantHeader& lent) { lent.receipt = ~std::uint64_t{0} - 7; },
+  };
+  for (const auto& lie : lies) EXPECT_EQ(messages_for_receipts(calls, lie), calls);
 }
 
 }  // namespace

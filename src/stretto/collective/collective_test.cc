@@ -428,7 +428,7 @@ TEST_P(CollectiveTest, TheSegmentIsEmptyAfterwards) {
     for (int i = 0; i < (test::sanitized ? 1 : 5); ++i) co_await check_everything(node, all, 20'000, 2, 3);
     co_await barrier(node, all);
     // An operation's own memory goes when nothing of it is under way; a barrier later that is so, but for the barrier.
-    EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+    EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id();
   });
 }
 

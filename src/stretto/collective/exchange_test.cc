@@ -107,7 +107,7 @@ TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
         co_await call(node, all, vectors, number);
         ++complete;
       }
-      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id() << "; " << test::replay(seed);
+      EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id() << "; " << test::replay(seed);
     };
     test::run_on(fabric, [&](Node& node) -> Task<> {
       try {
@@ -151,7 +151,7 @@ Loss lose_while_looking(std::uint32_t nodes, NodeId liar, std::size_t count, boo
     const std::string said = co_await test::outcome(done);
     EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << "node " << node.id() << ": " << said;
   });
-  loss.bytes_in_use = runtime.nodes()[0]->endpoint().segment().bytes_in_use();
+  loss.bytes_in_use = test::bytes_in_use(*runtime.nodes()[0]);
   return loss;
 }
 

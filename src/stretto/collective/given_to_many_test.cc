@@ -96,7 +96,7 @@ TEST_P(GivenToMany, ArrivesWhateverMemoryItIsIn) {
           }
         }
         co_await barrier(node, all);
-        EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+        EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id();
       });
     }
   }
@@ -134,7 +134,7 @@ TEST_P(GivenToMany, IsLeftAloneAfterAFailure) {
     const Group all = Group::all(node);
     for (std::uint64_t salt = 0; salt < test::scaled(100); ++salt) co_await broadcast_that_fails(node, all, salt);
     co_await barrier(node, all);
-    EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+    EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id();
   });
 }
 

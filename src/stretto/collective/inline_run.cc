@@ -19,13 +19,16 @@ constexpr std::size_t bytes_a_look = 64;
 
 // Steps are in line: a small call is little more than they are.
 bool InlineRun::run(unsigned looks) {
-  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false});
+  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false, {nullptr, 0}});
+  most_receipts_ = looks > 1 ? Receipts::most : 0;
+  bool is_over = false;
   try {
-    return do_steps(looks);
+    is_over = do_steps(looks);
   } catch (...) {
     failure_ = cause_of_current_exception("a collective");
-    return false;
   }
+  if (out_ > 0) take_receipts_back();
+  return is_over;
 }
 
 inline bool InlineRun::do_steps(unsigned looks) {
@@ -107,10 +110,17 @@ bool InlineRun::stage(const PlacedStep& what) {
 }
 
 bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
+  Passed& lent = passed(what);
   header_.call.tag = what.tag;
   header_.offset = offset;
+  if (receipts_ < most_receipts_) {
+    Receipts& receipts = service_.receipts();
+    lent.receipt = receipts.issue(receipts_);
+    header_.receipt = receipts.offset(receipts_++);
+  }
+  header_.receipt_number = lent.receipt.number();
   service_.endpoint().send(what.node, fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
-  passed(what).is_out = true;
+  lent.is_out = true;
   ++out_;
   return true;
 }
@@ -130,9 +140,36 @@ bool InlineRun::wait_for_readers(unsigned looks) {
     if (!passed_[step].is_out) continue;
     const PlacedStep& what = plan_.steps[step];
     const unsigned longer = looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look);
-    if (!receive(what, longer)) return false;
+    if (passed_[step].receipt ? !wait_for_receipt(what, longer) : !receive(what, longer)) return false;
   }
   return true;
+}
+
+// Its peer may also say it by a message, if it is not as far as we are.
+bool InlineRun::wait_for_receipt(const PlacedStep& what, unsigned looks) {
+  Passed& lent = passed(what);
+  for (; looks > 0; --looks) {
+    if (lent.receipt.is_signed()) {
+      give_back(lent);
+      return true;
+    }
+    if (receive(what, 1)) return true;
+  }
+  return false;
+}
+
+void InlineRun::give_back(Passed& lent) noexcept {
+  lent.is_out = false;
+  --out_;
+  if (lent.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(lent.staging));
+}
+
+// Who takes this over waits for messages.
+void InlineRun::take_receipts_back() noexcept {
+  for (std::uint32_t step = 0; step < plan_.steps.size(); ++step) {
+    Passed& lent = passed_[step];
+    if (lent.is_out && lent.receipt && !lent.receipt.sign()) give_back(lent);
+  }
 }
 
 void InlineRun::on_message(const fabric::Message& message) {
@@ -174,8 +211,13 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
-  passed(what).place = service_.endpoint().peer_pointer(what.node, theirs.offset, what.data.bytes);
-  return passed(what).place != nullptr;
+  fabric::Endpoint& endpoint = service_.endpoint();
+  Passed& lent = passed(what);
+  lent.place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+  if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
+    lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};
+  }
+  return lent.place != nullptr;
 }
 
 inline bool InlineRun::use_done(const fabric::Message& message) {
@@ -184,10 +226,7 @@ inline bool InlineRun::use_done(const fabric::Message& message) {
       !is_of(fabric::read_header<CallHeader>(message))) {
     return false;
   }
-  Passed& ours = passed(what);
-  ours.is_out = false;
-  --out_;
-  if (ours.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(ours.staging));
+  give_back(passed(what));
   return true;
 }
 
@@ -213,7 +252,7 @@ const std::byte* InlineRun::place_lent(std::uint32_t receive) const noexcept {
 }
 
 void InlineRun::say_read(std::uint32_t receive) {
-  if (place_lent(receive) == nullptr) return;
+  if (place_lent(receive) == nullptr || passed_[receive].receipt.sign()) return;
   const PlacedStep& what = plan_.steps[receive];
   header_.call.tag = what.tag;
   service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});

@@ -7,6 +7,7 @@
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
+#include "stretto/collective/receipts.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/event.h"
 #include "stretto/fabric/endpoint.h"
@@ -30,7 +31,7 @@ class InlineRun final : private fabric::MessageHandler {
         stream_(stream),
         plan_(plan),
         call_(call),
-        header_{{identity, 0, line}, 0},
+        header_{{identity, 0, line}, 0, 0, 0},
         next_(plan.steps.data()) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
@@ -54,6 +55,7 @@ class InlineRun final : private fabric::MessageHandler {
     std::byte* place;      ///< of a receive: where the data lie at the peer; null if they were sent
     std::int64_t staging;  ///< of a send: where the data were copied to, in our segment; negative: nowhere
     bool is_out;           ///< of a send: it lends, and its peer may still read
+    Receipt receipt;       ///< of either: by which that peer or this node says so, unless it is by a message
   };
   /// REQUIRES: the plan lends, and the step is done.
   const Passed& passed(std::uint32_t step) const noexcept { return passed_[step]; }
@@ -70,6 +72,9 @@ class InlineRun final : private fabric::MessageHandler {
   bool lend(const PlacedStep& what, std::uint64_t offset);
   bool receive(const PlacedStep& what, unsigned looks);
   bool wait_for_readers(unsigned looks);
+  bool wait_for_receipt(const PlacedStep& what, unsigned looks);
+  void give_back(Passed& lent) noexcept;
+  void take_receipts_back() noexcept;
   void combine(const PlacedStep& what);
   const std::byte* place_lent(std::uint32_t receive) const noexcept;
   void say_read(std::uint32_t receive);
@@ -91,8 +96,10 @@ class InlineRun final : private fabric::MessageHandler {
   const CollectiveCall& call_;
   WholeGrantHeader header_;  // its first part goes with what is not granted
   Buffers buffers_;
-  const PlacedStep* next_;  // those before are done
-  std::uint32_t out_ = 0;   // lent, and not given back
+  const PlacedStep* next_;    // those before are done
+  std::uint32_t out_ = 0;     // lent, and not given back
+  std::size_t receipts_ = 0;  // issued
+  std::size_t most_receipts_ = 0;
   const PlacedStep* looked_for_ = nullptr;
   bool peer_failed_ = false;  // that of the message that is looked for
   Cause failure_;

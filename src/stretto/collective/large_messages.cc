@@ -180,7 +180,7 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   const CallHeader header = operation_.header(what.tag);
   const std::size_t bytes = what.data.bytes;
   if (what.is_lent && available == bytes && window == bytes) {
-    tell(step, fabric::MessageType::collective_whole_grant, WholeGrantHeader{header, offset});
+    tell(step, fabric::MessageType::collective_whole_grant, WholeGrantHeader{header, offset, 0, 0});
   } else {
     tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window});
   }

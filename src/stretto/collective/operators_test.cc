@@ -369,7 +369,7 @@ TEST_P(OperatorsTest, AShortageOfMemoryPoisonsEverywhere) {
       co_await check_shortage<Affine>(node, count, ComposeAtOnce(), at_once);
       co_await check_shortage<Affine>(node, count, ComposeAll(), by_task);
       co_await barrier(node, Group::all(node));
-      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U) << "node " << node.id();
+      EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id();
     });
   }
 }

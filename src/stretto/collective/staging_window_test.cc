@@ -72,7 +72,7 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
       co_await allreduce(node, all, input, output, sum, CollectiveOptions().algorithm("rabenseifner"));
       const std::uint64_t total = std::uint64_t{nodes} * (nodes + 1) / 2;
       EXPECT_EQ(std::count(output.begin(), output.end(), total), static_cast<std::ptrdiff_t>(count));
-      EXPECT_EQ(node.endpoint().segment().bytes_in_use(), 0U);
+      EXPECT_EQ(test::bytes_in_use(node), 0U);
     });
   }
 }
@@ -82,7 +82,7 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
 struct MemoryOfAllreduce {
   MemoryOfAllreduce(Node& node, std::size_t count, const CollectiveOptions& options)
       : input(count, node.id()), output(count) {
-    const auto in_use = [&node] { return static_cast<double>(node.endpoint().segment().bytes_in_use()); };
+    const auto in_use = [&node] { return static_cast<double>(test::bytes_in_use(node)); };
     done = allreduce(node, Group::all(node), input, output, sum, options);
     in_use_begun = in_use();
     node.events().observe_time(done, in_use, [this](double bytes, const Cause&) { in_use_over = bytes; });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "stretto/base/random.h"
+#include "stretto/collective/collective_service.h"
 #include "stretto/collective/group.h"
 #include "stretto/core/test_support.h"
 #include "stretto/schedule/test_support.h"
@@ -50,6 +52,11 @@ inline std::string name_of_kind(const testing::TestParamInfo<FabricKind>& kind) 
 inline std::uint64_t contribution(std::uint64_t salt, NodeId node, std::uint64_t index) {
   std::uint64_t state = salt * 0x10001U + node * 0x1000003U + index;
   return next_splitmix64(state);
+}
+
+/// Of the node's segment, but for what collectives keep as long as it lives.
+inline std::size_t bytes_in_use(Node& node) {
+  return node.endpoint().segment().bytes_in_use() - CollectiveService::of(node).bytes_of_receipts();
 }
 
 /// `count` of the nodes 0 to nodes - 1, in random order.

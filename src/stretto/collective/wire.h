@@ -63,7 +63,9 @@ struct GrantHeader {
 /// of them there are both ends know, or the identities would differ.
 struct WholeGrantHeader {
   CallHeader call;
-  std::uint64_t offset;  ///< in the sender's memory
+  std::uint64_t offset;          ///< in the sender's memory
+  std::uint64_t receipt;         ///< as well: where the receiver may say that it is through (see Receipt)
+  std::uint64_t receipt_number;  ///< 0: there is none, a message says it
 };
 
 /// A sender has written the first `bytes` of a step's data to where the receiver wanted them, in shared memory.

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/fabric/segment.h"
+
+namespace stretto {
+
+/// A word in a node's segment by which a peer that has read what was lent to it says so: an eighth of what a message
+/// costs both. It holds a number that none held before; who has read puts 0 in its place, if it is still there, and who
+/// would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
+class Receipt {
+ public:
+  Receipt() = default;  // trivial
+  /// `word` may be null: there is none.
+  Receipt(std::byte* word, std::uint64_t number) noexcept : word_(word), number_(number) {}
+
+  explicit operator bool() const noexcept { return word_ != nullptr; }
+  std::uint64_t number() const noexcept { return number_; }
+
+  /// Before anybody knows of it.
+  void lay_out() const noexcept { word().store(number_, std::memory_order_relaxed); }
+  /// Whether the peer has read. For who lent.
+  bool is_signed() const noexcept { return word().load(std::memory_order_acquire) == signed_; }
+  /// The end of it, either way: returns whether this was first.
+  bool sign() const noexcept {
+    std::uint64_t expected = number_;
+    return word_ != nullptr && word().compare_exchange_strong(expected, signed_, std::memory_order_acq_rel);
+  }
+
+ private:
+  static constexpr std::uint64_t signed_ = 0;
+
+  std::atomic_ref<std::uint64_t> word() const noexcept {
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(word_));
+  }
+
+  std::byte* word_;
+  std::uint64_t number_;
+};
+
+/// The receipts of one call at a time, each in a line of its own.
+class Receipts {
+ public:
+  static constexpr std::size_t most = 16;
+  static constexpr std::size_t line_bytes = 64;
+  static constexpr std::size_t bytes = most * line_bytes;
+
+  /// Takes memory for them, which goes with the segment. Throws Error(out_of_resources).
+  explicit Receipts(fabric::Segment& segment) : segment_(segment), offset_(segment.allocate(bytes)) {}
+
+  /// In this node's segment. REQUIRES: which < most.
+  std::uint64_t offset(std::size_t which) const noexcept { return offset_ + which * line_bytes; }
+  /// Laid out, in the place of one that is over.
+  Receipt issue(std::size_t which) noexcept {
+    const Receipt receipt(segment_.pointer(offset(which)), ++last_number_);
+    receipt.lay_out();
+    return receipt;
+  }
+
+ private:
+  fabric::Segment& segment_;
+  std::uint64_t offset_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace stretto
