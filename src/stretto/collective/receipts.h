@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +8,10 @@
 
 namespace stretto {
 
-/// A word in a node's segment by which a peer that has read what was lent to it says so: an eighth of what a message
-/// costs both. It holds a number that none held before; who has read puts 0 in its place, if it is still there, and who
-/// would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
+/// A word in a node's segment by which a peer that has read what was lent to it says so, for a tenth of what a message
+/// costs both (decision 54). It holds a number that none held before; who has read puts 0 in its place, if it is still
+/// there, and who would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
+/// The lender's is for one thread at a time, as is the reader's.
 class Receipt {
  public:
   Receipt() = default;  // trivial
@@ -24,15 +24,16 @@ class Receipt {
   /// Before anybody knows of it.
   void lay_out() const noexcept { word().store(number_, std::memory_order_relaxed); }
   /// Whether the peer has read. For who lent.
-  bool is_signed() const noexcept { return word().load(std::memory_order_acquire) == signed_; }
+  bool is_signed() const noexcept { return word().load(std::memory_order_acquire) == over; }
   /// The end of it, either way: returns whether this was first.
   bool sign() const noexcept {
     std::uint64_t expected = number_;
-    return word_ != nullptr && word().compare_exchange_strong(expected, signed_, std::memory_order_acq_rel);
+    return word_ != nullptr && word().compare_exchange_strong(expected, over, std::memory_order_acq_rel);
   }
 
  private:
-  static constexpr std::uint64_t signed_ = 0;
+  static constexpr std::uint64_t over = 0;
+  static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "two processes share it");
 
   std::atomic_ref<std::uint64_t> word() const noexcept {
     return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(word_));

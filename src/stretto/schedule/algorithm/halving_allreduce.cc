@@ -13,7 +13,8 @@ Fold fold_of(const Shape& shape) { return {shape.size, Fold::Pairing::neighbour}
 /// The rounds of the core, for one of its ranks.
 class Core {
  public:
-  Core(const Fold& fold, Rank me, std::uint32_t halvings) : fold_(fold), me_(me), halvings_(halvings) {}
+  Core(const Fold& fold, Rank me, std::uint32_t halvings, std::uint32_t blocks)
+      : fold_(fold), me_(me), halvings_(halvings), blocks_(blocks) {}
 
   /// Exchanges with the partner of round `k` what it keeps of what both hold, and combines what `me` keeps: a half
   /// each, or all of it once the vector has been halved often enough.
@@ -40,14 +41,15 @@ class Core {
   BlockRef held(Rank place, std::uint32_t cuts, Buffer buffer) const {
     std::uint32_t first = 0;
     for (std::uint32_t k = 0; k < cuts; ++k) {
-      if ((place >> k & 1U) != 0) first += 1U << (halvings_ - k - 1);
+      if ((place >> k & 1U) != 0) first += blocks_ >> (k + 1);
     }
-    return {buffer, first, 1U << (halvings_ - cuts)};
+    return {buffer, first, blocks_ >> cuts};
   }
 
   const Fold& fold_;
   Rank me_;
   std::uint32_t halvings_;
+  std::uint32_t blocks_;  // of the vector
 };
 
 }  // namespace
@@ -94,7 +96,7 @@ void HalvingAllreduce::steps(const Shape& shape, Rank me, std::uint32_t round, S
   } else if (unfolds) {
     if (fold.has_partner(me)) sink.send(fold.partner(me), whole_output);
   } else {
-    const Core core(fold, me, halvings(shape));
+    const Core core(fold, me, halvings(shape), shape.blocks);
     const std::uint32_t k = round - (fold.is_needed() ? 1 : 0);
     if (k < fold.core_rounds()) return core.combine(sink, k, landing);
     core.widen(sink, fold.core_rounds() + halvings(shape) - 1 - k);
