@@ -434,6 +434,7 @@ int messages_for_receipts(int calls, const std::function<void(WholeGrantHeader&)
   const fabric::Offset memory = segment.allocate(count * sizeof(int));
   std::fill_n(reinterpret_cast<int*>(segment.pointer(memory)), count, five);
   Receipts receipts(segment);
+  receipts.take_memory();
   const auto lend = [&](const CallHeader& call) {
     WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number()};
     lie(lent);

@@ -327,12 +327,11 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 }
 
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
-                                                           const Group& members) {
+                                                           const Group& members) const {
   const schedule::Placement placement = placement_of(node_.surroundings(), link_of(members));
   auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
                                              schedule::most_exchanged_inline_bytes(placement),
                                              [this](NodeId node) { return endpoint_.maps(node); });
-  if (placed->lends && !receipts_) receipts_.emplace(endpoint_.segment());
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
   return placed;
 }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,10 +72,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
   /// Whether its peers reach all memory of this node, and it theirs.
   bool reaches_all() const noexcept { return reaches_all_; }
-  /// For the inline run, of which there is one at a time. REQUIRES: a plan that lends was placed.
-  Receipts& receipts() noexcept { return *receipts_; }
-  /// Of the segment, as long as this service lives.
-  std::size_t bytes_of_receipts() const noexcept { return receipts_ ? Receipts::bytes : 0; }
+  /// For the inline run, of which there is one at a time.
+  Receipts& receipts() noexcept { return receipts_; }
   /// How much of the segment a message of data that peers can't reach may take.
   std::size_t most_staged() const noexcept { return std::max(2 * eager_bytes, node_.surroundings().staging_bytes); }
   /// An operation waits for a member that has not heard of it. It is told when this node comes to rest: until then the
@@ -87,7 +84,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Why nothing is to begin any more; null while all goes on.
   const Cause& cancelled() const noexcept { return cancelled_; }
   /// A plan for such calls of these members.
-  std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members);
+  std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members) const;
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
   /// Where they are.
@@ -218,7 +215,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   UnderWay under_way_;
   const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
-  std::optional<Receipts> receipts_;
+  Receipts receipts_{endpoint_.segment()};
   std::map<NodeId, SharedCopy> copies_;
   Greetings greetings_{*this};
   std::map<std::uint64_t, Landing> landings_;

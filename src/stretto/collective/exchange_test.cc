@@ -83,6 +83,22 @@ TEST_P(Exchange, MemoryMayGoWhenTheEventHasTriggered) {
   });
 }
 
+// Blocks that are lent to more peers than a node has receipts for.
+TEST_P(Exchange, MoreMayBeLentThanThereAreReceiptsFor) {
+  run(20, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    SegmentArray<std::int64_t> input(node, 20 * 200);
+    SegmentArray<std::int64_t> output(node, input.size());
+    const CollectiveOptions options = CollectiveOptions().algorithm("direct_allreduce");
+    for (int number = 0; number < 4; ++number) {
+      std::fill(input.begin(), input.end(), std::int64_t{node.id()} + number);
+      co_await allreduce(node, all, input, output, sum, options);
+      std::fill(input.begin(), input.end(), -1);
+      EXPECT_EQ(std::count(output.begin(), output.end(), 190 + 20 * number), std::ptrdiff_t{20 * 200});
+    }
+  });
+}
+
 // The same calls again and again, mostly in segments, so that they are done inline or given up at any message: with
 // peers that are late, and one that dies. Values are right or the death is told, and nobody waits for ever;
 // what was staged is let go of.

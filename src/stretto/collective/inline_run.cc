@@ -20,15 +20,17 @@ constexpr std::size_t bytes_a_look = 64;
 // Steps are in line: a small call is little more than they are.
 bool InlineRun::run(unsigned looks) {
   if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false, {nullptr, 0}});
-  most_receipts_ = looks > 1 ? Receipts::most : 0;
-  bool is_over = false;
-  try {
-    is_over = do_steps(looks);
-  } catch (...) {
-    failure_ = cause_of_current_exception("a collective");
-  }
-  if (out_ > 0) take_receipts_back();
-  return is_over;
+  most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
+  const auto or_fail = [this](auto&& part) {
+    try {
+      return part();
+    } catch (...) {
+      failure_ = cause_of_current_exception("a collective");
+      return false;
+    }
+  };
+  const bool is_over = or_fail([&] { return do_steps(looks); });
+  return is_over || out_ == 0 ? is_over : or_fail([this] { return take_receipts_back(); });
 }
 
 inline bool InlineRun::do_steps(unsigned looks) {
@@ -80,7 +82,10 @@ inline bool InlineRun::send(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (are_apart(data, call_.output)) {
     const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
-    if (offset) return lend(what, *offset);
+    if (offset) {
+      lend(what, *offset);
+      return true;
+    }
   }
   return data.size() <= most_sent_though_pulled ? send_data(what) : stage(what);
 }
@@ -109,7 +114,7 @@ bool InlineRun::stage(const PlacedStep& what) {
   return true;
 }
 
-bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
+void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   Passed& lent = passed(what);
   header_.call.tag = what.tag;
   header_.offset = offset;
@@ -122,7 +127,6 @@ bool InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   service_.endpoint().send(what.node, fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
   lent.is_out = true;
   ++out_;
-  return true;
 }
 
 // What belongs to a message: of a send, that its data were read.
@@ -150,6 +154,7 @@ bool InlineRun::wait_for_receipt(const PlacedStep& what, unsigned looks) {
   Passed& lent = passed(what);
   for (; looks > 0; --looks) {
     if (lent.receipt.is_signed()) {
+      peer_failed_ = false;
       give_back(lent);
       return true;
     }
@@ -158,18 +163,19 @@ bool InlineRun::wait_for_receipt(const PlacedStep& what, unsigned looks) {
   return false;
 }
 
-void InlineRun::give_back(Passed& lent) noexcept {
+void InlineRun::give_back(Passed& lent) {
   lent.is_out = false;
   --out_;
   if (lent.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(lent.staging));
 }
 
-// Who takes this over waits for messages.
-void InlineRun::take_receipts_back() noexcept {
+// Who takes this over waits for messages. Returns whether there is nothing to take over after all.
+bool InlineRun::take_receipts_back() {
   for (std::uint32_t step = 0; step < plan_.steps.size(); ++step) {
     Passed& lent = passed_[step];
-    if (lent.is_out && lent.receipt && !lent.receipt.sign()) give_back(lent);
+    if (lent.is_out && lent.receipt && !lent.receipt.end()) give_back(lent);
   }
+  return out_ == 0 && failure_ == nullptr && done() == plan_.steps.size();
 }
 
 void InlineRun::on_message(const fabric::Message& message) {
@@ -252,7 +258,7 @@ const std::byte* InlineRun::place_lent(std::uint32_t receive) const noexcept {
 }
 
 void InlineRun::say_read(std::uint32_t receive) {
-  if (place_lent(receive) == nullptr || passed_[receive].receipt.sign()) return;
+  if (place_lent(receive) == nullptr || passed_[receive].receipt.end()) return;
   const PlacedStep& what = plan_.steps[receive];
   header_.call.tag = what.tag;
   service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});

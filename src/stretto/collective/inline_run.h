@@ -69,12 +69,12 @@ class InlineRun final : private fabric::MessageHandler {
   bool send(const PlacedStep& what);
   bool send_data(const PlacedStep& what);
   bool stage(const PlacedStep& what);
-  bool lend(const PlacedStep& what, std::uint64_t offset);
+  void lend(const PlacedStep& what, std::uint64_t offset);
   bool receive(const PlacedStep& what, unsigned looks);
   bool wait_for_readers(unsigned looks);
   bool wait_for_receipt(const PlacedStep& what, unsigned looks);
-  void give_back(Passed& lent) noexcept;
-  void take_receipts_back() noexcept;
+  void give_back(Passed& lent);
+  bool take_receipts_back();
   void combine(const PlacedStep& what);
   const std::byte* place_lent(std::uint32_t receive) const noexcept;
   void say_read(std::uint32_t receive);

@@ -70,6 +70,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
     prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
                               !call.reduction().as_task &&
                               (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
+    if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
     if (may_meet) prepared->met.resize(members_.size());
   }
   return prepared;

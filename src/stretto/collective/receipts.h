@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stretto/base/error.h"
 #include "stretto/fabric/segment.h"
 
 namespace stretto {
@@ -25,8 +26,8 @@ class Receipt {
   void lay_out() const noexcept { word().store(number_, std::memory_order_relaxed); }
   /// Whether the peer has read. For who lent.
   bool is_signed() const noexcept { return word().load(std::memory_order_acquire) == over; }
-  /// The end of it, either way: returns whether this was first.
-  bool sign() const noexcept {
+  /// By who has read, or by who lent and wants a message: returns whether this was first.
+  bool end() const noexcept {
     std::uint64_t expected = number_;
     return word_ != nullptr && word().compare_exchange_strong(expected, over, std::memory_order_acq_rel);
   }
@@ -43,17 +44,31 @@ class Receipt {
   std::uint64_t number_;
 };
 
-/// The receipts of one call at a time, each in a line of its own.
+/// The receipts of one call at a time, each in a line of its own. For one thread at a time.
 class Receipts {
  public:
   static constexpr std::size_t most = 16;
   static constexpr std::size_t line_bytes = 64;
-  static constexpr std::size_t bytes = most * line_bytes;
 
-  /// Takes memory for them, which goes with the segment. Throws Error(out_of_resources).
-  explicit Receipts(fabric::Segment& segment) : segment_(segment), offset_(segment.allocate(bytes)) {}
+  /// Without memory, which has none to issue.
+  explicit Receipts(fabric::Segment& segment) noexcept : segment_(segment) {}
 
-  /// In this node's segment. REQUIRES: which < most.
+  /// Takes memory for them, which goes with the segment, unless it is there. Where there is none, who has read says so
+  /// by messages.
+  void take_memory() {
+    if (count_ > 0) return;
+    try {
+      offset_ = segment_.allocate(most * line_bytes);
+      count_ = most;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_resources) throw;
+    }
+  }
+  /// How many can be issued.
+  std::size_t count() const noexcept { return count_; }
+  std::size_t bytes() const noexcept { return count_ * line_bytes; }
+
+  /// In this node's segment. REQUIRES: which < count().
   std::uint64_t offset(std::size_t which) const noexcept { return offset_ + which * line_bytes; }
   /// Laid out, in the place of one that is over.
   Receipt issue(std::size_t which) noexcept {
@@ -64,7 +79,8 @@ class Receipts {
 
  private:
   fabric::Segment& segment_;
-  std::uint64_t offset_;
+  std::uint64_t offset_ = 0;
+  std::size_t count_ = 0;
   std::uint64_t last_number_ = 0;
 };
 

@@ -56,7 +56,7 @@ inline std::uint64_t contribution(std::uint64_t salt, NodeId node, std::uint64_t
 
 /// Of the node's segment, but for what collectives keep as long as it lives.
 inline std::size_t bytes_in_use(Node& node) {
-  return node.endpoint().segment().bytes_in_use() - CollectiveService::of(node).bytes_of_receipts();
+  return node.endpoint().segment().bytes_in_use() - CollectiveService::of(node).receipts().bytes();
 }
 
 /// `count` of the nodes 0 to nodes - 1, in random order.
