@@ -189,7 +189,8 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
       if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return;
       named = {named_last_, options.segments()};
     }
-    const auto [its_stream, known] = find_prepared(group, call, options, named);
+    const auto search = [&](std::uint64_t stream_id) { return search_prepared(stream_id, group, call, named); };
+    const auto [its_stream, known] = recent_calls_.find(group, call, options, named, search);
     if (known == nullptr || !known->keeps_any()) return;
     its_stream->make_room(1);
     has_begun = true;
@@ -209,30 +210,9 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
   return has_begun;
 }
 
-// Mostly it is what a call with the same group, form, length and key was before. Then nothing is looked for by way of
-// five objects, each of which lies where the one before says, which takes longer than to compare. REQUIRES: it may be
-// plain.
-inline const CollectiveService::Prepared& CollectiveService::find_prepared(const Group& group,
-                                                                           const CollectiveCall& call,
-                                                                           const CollectiveOptions& options,
-                                                                           const Named& named) noexcept {
-  const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
-  // Of what is at hand without a look at memory. The group of what is planned may be a copy.
-  const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
-  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(call.form) / 32 ^
-                               reinterpret_cast<std::uintptr_t>(of_whom) / 16 ^ call.input.size() / 8 ^
-                               options.mixed_key();
-  Prepared& known = prepared_last_[place % prepared_last_.size()];
-  const bool is_as_last = known.preparation != nullptr && known.stream->id() == stream_id &&
-                          known.preparation->key.is_of_plain(call, named);
-  if (!is_as_last) known = search_prepared(stream_id, group, call, named);
-  return known;
-}
-
-CollectiveService::Prepared CollectiveService::search_prepared(std::uint64_t stream_id, const Group& group,
-                                                               const CollectiveCall& call,
-                                                               const Named& named) noexcept {
-  Stream* const its_stream = recent_stream(stream_id);
+RecentCalls::Prepared CollectiveService::search_prepared(std::uint64_t stream_id, const Group& group,
+                                                         const CollectiveCall& call, const Named& named) noexcept {
+  Stream* const its_stream = streams_.recent(stream_id);
   PlanCache::OfGroup* const plans = its_stream == nullptr                ? nullptr
                                     : &members_of(group, call) == &group ? its_stream->plans()
                                                                          : plans_.find(members_of(group, call));
@@ -349,6 +329,13 @@ bool CollectiveService::may_meet(const CollectiveCall& call, const schedule::Sha
          schedule::pays_jointly(shape, schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
 }
 
+void CollectiveService::find_meeting(Stream& its_stream, Rank size, std::uint32_t calls) {
+  if (meetings_ == nullptr || its_stream.meeting() != nullptr || size < 2 || size > schedule::most_who_meet) return;
+  if (!its_stream.has_calls() && calls == 1) return;
+  its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
+  its_stream.pass_meeting(its_stream.next_sequence());
+}
+
 // Who has sent something for a call does not come to a meeting.
 bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept {
   return prepared.may_meet() && its_stream.meeting() != nullptr && !its_stream.is_awaited() && !any_lost() &&
@@ -434,13 +421,12 @@ void CollectiveService::tell_failure(const CollectiveOperation& operation, const
   }
 }
 
-std::uint64_t CollectiveService::register_landing(CollectiveOperation& operation, std::uint32_t step) {
-  landings_.emplace(next_landing_, Landing{&operation, step});
-  return next_landing_++;
-}
-
 void CollectiveService::say_released(NodeId to, const Identity& identity, std::uint64_t pieces) {
   endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
+}
+
+void CollectiveService::note_used(const fabric::Message& message) {
+  if (message.type == fabric::MessageType::collective_data) note_data_used(message);
 }
 
 void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
@@ -481,9 +467,8 @@ void CollectiveService::on_message(const fabric::Message& message) {
 }
 
 void CollectiveService::on_notification(NodeId from, fabric::Notification notification) {
-  const auto found = landings_.find(notification);
-  if (found == landings_.end()) return;
-  found->second.operation->on_piece(from, found->second.step);
+  const Landings::Landing* const found = landings_.find(notification);
+  if (found != nullptr) found->operation->on_piece(from, found->step);
 }
 
 // Those that end meanwhile, in consequence, are left out.
@@ -511,8 +496,7 @@ bool CollectiveService::over() { return under_way_.empty(); }
 void CollectiveService::on_peer_lost(NodeId peer, const Error& error) {
   const Cause cause = std::make_shared<const Error>(ErrorCode::peer_lost, error.message());
   losses_.emplace(peer, cause);
-  // determinism: each forgets for itself, in any order
-  for (auto& [id, stream] : streams_) stream.forget_messages_of(peer);
+  streams_.forget_messages_of(peer);
   for_each_under_way([&](CollectiveOperation& operation) {
     if (operation.group().contains(peer)) operation.on_member_gone(peer, cause);
   });

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,12 +17,14 @@
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
+#include "stretto/collective/landings.h"
 #include "stretto/collective/meeting.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/plan_cache.h"
 #include "stretto/collective/receipts.h"
+#include "stretto/collective/recent_calls.h"
 #include "stretto/collective/selector.h"
-#include "stretto/collective/stream.h"
+#include "stretto/collective/streams.h"
 #include "stretto/collective/under_way.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/node.h"
@@ -90,18 +91,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Where they are.
   schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
   /// The stream of that id (Stream::id_of).
-  Stream& stream(std::uint64_t id) {
-    if (Stream* const recent = recent_stream(id)) return *recent;
-    return *(recent_[id % recent_.size()] = &streams_.try_emplace(id, id, first_sequence_).first->second);
-  }
+  Stream& stream(std::uint64_t id) { return streams_.of(id); }
   /// How calls of these members are done, by rank of the schedule.
   PlanCache::OfGroup& plans_of(const Group& members) { return plans_.of(members); }
   /// That one goes.
-  void forget(const Preparation& preparation) noexcept {
-    for (Prepared& each : prepared_last_) {
-      if (each.preparation == &preparation) each = {};
-    }
-  }
+  void forget(const Preparation& preparation) noexcept { recent_calls_.forget(preparation); }
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
   /// Data that nobody had asked for were used: they make room for others of their sender.
@@ -109,22 +103,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     const std::uint64_t cost = eager_window_.use(message.from, message.payload.size());
     if (cost != 0) say_used(message.from, cost);
   }
-  /// The same of any message.
-  void note_used(const fabric::Message& message) {
-    if (message.type == fabric::MessageType::collective_data) note_data_used(message);
-  }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
-  void number_streams_from(std::uint32_t first) noexcept { first_sequence_ = first; }
+  void number_streams_from(std::uint32_t first) noexcept { streams_.number_from(first); }
   /// Whether the members of a group may meet for such a call.
   bool may_meet(const CollectiveCall& call, const schedule::Shape& shape) const;
   /// Notes where the members of a stream meet, so many, before its next call, which stands for so many, takes its
   /// number. There is no meeting for the first one.
-  void find_meeting(Stream& its_stream, Rank size, std::uint32_t calls) {
-    if (meetings_ == nullptr || its_stream.meeting() != nullptr || size < 2 || size > schedule::most_who_meet) return;
-    if (!its_stream.has_calls() && calls == 1) return;
-    its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
-    its_stream.pass_meeting(its_stream.next_sequence());
-  }
+  void find_meeting(Stream& its_stream, Rank size, std::uint32_t calls);
   /// An operation waits in a meeting, or does no more.
   void wait_in_meeting(CollectiveOperation& operation) { under_way_.add(operation); }
   void leave_meeting(CollectiveOperation& operation) { under_way_.remove(operation); }
@@ -146,22 +131,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
   /// Says that this node was in another operation than `theirs`, and is through with it.
   void say_other(NodeId to, const Identity& theirs);
-  /// A name for a large receive, by which its sender notifies pieces.
-  std::uint64_t register_landing(CollectiveOperation& operation, std::uint32_t step);
-  void forget_landing(std::uint64_t landing) { landings_.erase(landing); }
+  Landings& landings() noexcept { return landings_; }
   /// Says that this node touches a member's memory no more in a collective that has failed; `pieces`: see
   /// ReleasedHeader.
   void say_released(NodeId to, const Identity& identity, std::uint64_t pieces);
 
  private:
-  struct Landing {
-    CollectiveOperation* operation;
-    std::uint32_t step;
-  };
-  struct Prepared {
-    Stream* stream;
-    Preparation* preparation;  // null: none is known
-  };
   struct Greetings : fabric::Item {
     explicit Greetings(CollectiveService& owner) noexcept : Item(&Greetings::say), service(owner) {}
     static void say(Item* item) noexcept;
@@ -174,10 +149,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   template <class Function>
   bool try_run(const Function& function);
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
-  const Prepared& find_prepared(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
-                                const Named& named) noexcept;
-  Prepared search_prepared(std::uint64_t stream_id, const Group& group, const CollectiveCall& call,
-                           const Named& named) noexcept;
+  RecentCalls::Prepared search_prepared(std::uint64_t stream_id, const Group& group, const CollectiveCall& call,
+                                        const Named& named) noexcept;
   unsigned looks_inline(Preparation& prepared) noexcept;
   bool may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
@@ -189,6 +162,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
   void begin_one(CollectiveOperation& operation);
+  void note_used(const fabric::Message& message);
   void say_used(NodeId to, std::uint64_t cost);
   void use_early(SavedMessages& messages);
   template <class Visit>
@@ -197,10 +171,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void cancel(const Cause& cause) override;
   bool over() override;
   void answer_late(NodeId from, const Identity& theirs);
-  Stream* recent_stream(std::uint64_t id) const noexcept {
-    Stream* const recent = recent_[id % recent_.size()];
-    return recent != nullptr && recent->id() == id ? recent : nullptr;
-  }
 
   Node& node_;
   fabric::Endpoint& endpoint_;
@@ -208,18 +178,15 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   const bool reaches_all_;
   std::shared_ptr<Meetings> meetings_;
   PlanCache plans_{*this};
-  std::unordered_map<std::uint64_t, Stream> streams_;  // determinism: in no order that matters
-  std::array<Stream*, 16> recent_{};                   // of those, by id modulo the size
-  std::uint32_t first_sequence_ = 0;                   // of each
-  std::array<Prepared, 16> prepared_last_{};           // of calls that could be like one before
+  Streams streams_;
+  RecentCalls recent_calls_;
   UnderWay under_way_;
   const schedule::Algorithm* named_last_ = nullptr;  // by a caller
   EagerWindow eager_window_;
   Receipts receipts_{endpoint_.segment()};
   std::map<NodeId, SharedCopy> copies_;
   Greetings greetings_{*this};
-  std::map<std::uint64_t, Landing> landings_;
-  std::uint64_t next_landing_ = 1;
+  Landings landings_;
   const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way
   std::uint32_t inline_calls_ = 0;  // that could be, or go the ordinary way in their turn
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time

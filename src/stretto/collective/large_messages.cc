@@ -260,8 +260,7 @@ void LargeMessages::say_ready(std::uint32_t step) {
     offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
-  incoming.landing =
-      in_memory ? (incoming.staging >= 0 ? 1 : 0) : operation_.service_.register_landing(operation_, step);
+  incoming.landing = in_memory ? (incoming.staging >= 0 ? 1 : 0) : operation_.service_.landings().add(operation_, step);
   incoming.told = true;
   tell(step, fabric::MessageType::collective_ready,
        ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size(), incoming.window.bytes()});
@@ -504,7 +503,7 @@ void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
 // It takes the data to be small, and may be through: asked what it has put, it would say all that it was asked for.
 std::uint64_t LargeMessages::note_whole(std::uint32_t step) {
   if (transfers_.empty() || step_at(step).shares_memory || !std::exchange(transfers_[step].told, false)) return 0;
-  operation_.service_.forget_landing(transfers_[step].landing);
+  operation_.service_.landings().forget(transfers_[step].landing);
   return pieces_of(step_at(step).data.bytes);
 }
 
@@ -518,7 +517,7 @@ void LargeMessages::on_piece(NodeId from, std::uint32_t step) {
   if (!is_begun()) return;
   ask_for_others(step);
   if (!is_begun() || incoming.pieces < pieces_of(bytes)) return;
-  operation_.service_.forget_landing(incoming.landing);
+  operation_.service_.landings().forget(incoming.landing);
   landed(step, bytes);
 }
 
@@ -555,7 +554,7 @@ std::uint64_t LargeMessages::pieces_with(NodeId peer, schedule::StepKind kind) c
 void LargeMessages::forget_landings() {
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
     const bool is_over_wire = transfers_[step].told && !step_at(step).shares_memory;
-    if (is_over_wire) operation_.service_.forget_landing(transfers_[step].landing);
+    if (is_over_wire) operation_.service_.landings().forget(transfers_[step].landing);
   }
 }
 
