@@ -154,7 +154,7 @@ bool InlineRun::wait_for_receipt(const PlacedStep& what, unsigned looks) {
   Passed& lent = passed(what);
   for (; looks > 0; --looks) {
     if (lent.receipt.is_signed()) {
-      peer_failed_ = false;
+      peer_failed_ = false;  // in a later call, if at all: its part of this one is over
       give_back(lent);
       return true;
     }

@@ -9,9 +9,9 @@
 
 namespace stretto {
 
-/// A word in a node's segment by which a peer that has read what was lent to it says so, for a tenth of what a message
-/// costs both (decision 54). It holds a number that none held before; who has read puts 0 in its place, if it is still
-/// there, and who would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
+/// A word in a node's segment by which a peer that has read what was lent to it says so, for less than a message costs
+/// (decision 54). It holds a number that none held before; who has read puts 0 in its place, if it is still there, and
+/// who would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
 /// The lender's is for one thread at a time, as is the reader's.
 class Receipt {
  public:
