@@ -14,7 +14,7 @@ namespace stretto::fabric::cluster::network {
 namespace {
 
 constexpr std::array<std::byte, 8> magic = {std::byte{'s'}, std::byte{'t'}, std::byte{'r'}, std::byte{'n'},
-                                            std::byte{'e'}, std::byte{'t'}, std::byte{0},   std::byte{1}};
+                                            std::byte{'e'}, std::byte{'t'}, std::byte{0},   std::byte{wire_version}};
 constexpr std::size_t fixed_bytes = magic.size() + sizeof(Nonce);
 
 }  // namespace

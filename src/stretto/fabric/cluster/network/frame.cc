@@ -11,8 +11,6 @@
 namespace stretto::fabric::cluster::network {
 namespace {
 
-constexpr std::uint8_t wire_version = 1;
-
 // The kinds on the wire are the alternatives of Frame, counted from 1.
 constexpr std::size_t kinds = std::variant_size_v<Frame>;
 template <class T, std::size_t Kind = 0>
@@ -85,6 +83,7 @@ struct FieldWriter {
   Writer& out;
 
   void operator()(const Greeting& f) const noexcept {
+    out.number(wire_version);
     out.number(f.node);
     out.bytes(f.sender);
     out.bytes(f.receiver);
@@ -106,11 +105,17 @@ struct FieldWriter {
 };
 
 /// How many bytes of fields each kind has; a message has as many as its header.
-constexpr std::size_t field_bytes[kinds] = {8 + 2 * sizeof(Nonce), 0, 0, 40, 24, 16, 8, 0};
+constexpr std::size_t field_bytes[kinds] = {16 + 2 * sizeof(Nonce), 0, 0, 40, 24, 16, 8, 0};
 
 Greeting read_greeting(std::uint8_t detail, Reader fields, std::uint64_t data_bytes) {
   if (data_bytes != 0) refuse(kind_of<Greeting>, "it comes with data");
   if (detail > 1) refuse(kind_of<Greeting>, "it is neither first nor an answer");
+  const std::uint64_t version = fields.number();
+  if (version != wire_version) {
+    refuse(kind_of<Greeting>, "it has wire version " + std::to_string(version) + " where " +
+                                  std::to_string(wire_version) +
+                                  " is expected; run the same build of Stretto on all hosts");
+  }
   const std::uint64_t node = fields.number();
   if (node >= max_nodes) refuse(kind_of<Greeting>, "node " + std::to_string(node) + " is none of any job");
   Greeting greeting{static_cast<NodeId>(node), detail == 1, {}, {}};
@@ -163,10 +168,8 @@ GetPiece read_get_piece(Reader fields, std::uint64_t data_bytes) {
 }  // namespace
 
 void encode(const Frame& frame, FrameHeader& into) noexcept {
-  std::fill_n(into.bytes.begin(), FrameHeader::prefix_bytes, std::byte{0});
   into.bytes[0] = static_cast<std::byte>(frame.index() + 1);
   into.bytes[1] = static_cast<std::byte>(detail_of(frame));
-  into.bytes[FrameHeader::prefix_bytes - 1] = std::byte{wire_version};
   Writer out(into);
   // Not std::visit, which may throw where no alternative can be without value.
   [&]<std::size_t... Kind>(std::index_sequence<Kind...>) {
@@ -178,23 +181,12 @@ Frame decode(ConstByteSpan header, std::uint64_t data_bytes) {
   if (header.size() < FrameHeader::prefix_bytes) {
     throw Error(ErrorCode::bad_input, "a frame of " + std::to_string(header.size()) + " bytes is truncated");
   }
-  const auto version = std::to_integer<unsigned>(header[FrameHeader::prefix_bytes - 1]);
-  if (version != wire_version) {
-    throw Error(ErrorCode::bad_input, "a frame has wire version " + std::to_string(version) + " where " +
-                                          std::to_string(wire_version) +
-                                          " is expected; run the same build of Stretto on all hosts");
-  }
   const std::size_t kind = std::to_integer<std::size_t>(header[0]) - 1;  // 0 wraps around
   if (kind >= kinds) {
     throw Error(ErrorCode::bad_input,
                 "a frame is of unknown kind " + std::to_string(std::to_integer<unsigned>(header[0])));
   }
   const auto detail = std::to_integer<std::uint8_t>(header[1]);
-  const ConstByteSpan padding = header.subspan(2, FrameHeader::prefix_bytes - 3);
-  if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{0}; })) {
-    refuse(kind, "its reserved bytes are not zero");
-  }
-
   const ConstByteSpan rest = header.subspan(FrameHeader::prefix_bytes);
   if (kind == kind_of<MessageFrame>) return read_message(detail, rest, data_bytes);
   if (rest.size() != field_bytes[kind]) {
@@ -202,7 +194,7 @@ Frame decode(ConstByteSpan header, std::uint64_t data_bytes) {
                      " are expected");
   }
   if (kind == kind_of<Greeting>) return read_greeting(detail, Reader(rest), data_bytes);
-  if (detail != 0) refuse(kind, "its reserved bytes are not zero");
+  if (detail != 0) refuse(kind, "its second byte is not zero");
   if (kind == kind_of<PutPiece>) return read_put_piece(Reader(rest), data_bytes);
   if (kind == kind_of<GetPiece>) return read_get_piece(Reader(rest), data_bytes);
   if (data_bytes != 0) refuse(kind, "it comes with data");

@@ -16,6 +16,9 @@ namespace stretto::fabric::cluster::network {
 /// Chosen at random by each node and published through the bootstrap: who knows it belongs to the job.
 using Nonce = std::array<std::byte, 16>;
 
+/// Of all that is said below. What a node publishes names it, and so do greetings.
+inline constexpr std::uint8_t wire_version = 2;
+
 // What travels between hosts. Each frame is one active message: a header, encoded here, and data, which stays where it
 // is. No frame says who sent it: the connection does.
 
@@ -77,9 +80,10 @@ struct GoodbyeAnswer {
 
 using Frame = std::variant<Greeting, Refusal, MessageFrame, PutPiece, GetRequest, GetPiece, Goodbye, GoodbyeAnswer>;
 
-/// A frame's header on the wire: little-endian, a prefix of 8 bytes {kind, detail, five zeros, version} and its fields.
+/// A frame's header on the wire: a prefix of two bytes {kind, detail} and its fields, little-endian. Those of a
+/// greeting, which comes first, begin with the version of all frames.
 struct FrameHeader {
-  static constexpr std::size_t prefix_bytes = 8;
+  static constexpr std::size_t prefix_bytes = 2;
   static constexpr std::size_t max_bytes = prefix_bytes + max_header_bytes;
 
   std::array<std::byte, max_bytes> bytes;

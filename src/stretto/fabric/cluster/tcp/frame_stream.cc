@@ -14,15 +14,15 @@ namespace {
 
 // More than any honest frame has; those that judge frames see what is a little too large, and name it.
 constexpr std::size_t max_data_bytes = std::max(2 * max_message_bytes, piece_bytes);
+static_assert(FrameHeader::max_bytes <= 0xFFFF && max_data_bytes <= 0xFFFF, "a prefix has 16 bits for each");
 
 void put_number(std::byte* at, std::size_t value) noexcept {
-  for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<std::byte>((value >> (8U * i)) & 0xFFU);
+  at[0] = static_cast<std::byte>(value & 0xFFU);
+  at[1] = static_cast<std::byte>(value >> 8U);
 }
 
 std::size_t number_at(const std::byte* at) noexcept {
-  std::size_t value = 0;
-  for (unsigned i = 0; i < 4; ++i) value |= std::to_integer<std::size_t>(at[i]) << (8U * i);
-  return value;
+  return std::to_integer<std::size_t>(at[0]) | std::to_integer<std::size_t>(at[1]) << 8U;
 }
 
 struct Sizes {
@@ -34,7 +34,7 @@ struct Sizes {
 
 // REQUIRES: a whole prefix.
 Sizes sizes_of(const std::byte* prefix) {
-  const Sizes sizes{number_at(prefix), number_at(prefix + 4)};
+  const Sizes sizes{number_at(prefix), number_at(prefix + 2)};
   if (sizes.header > FrameHeader::max_bytes || sizes.data > max_data_bytes) {
     throw Error(ErrorCode::bad_input, "the stream promises a frame with a header of " + std::to_string(sizes.header) +
                                           " and data of " + std::to_string(sizes.data) + " bytes");
@@ -47,7 +47,7 @@ Sizes sizes_of(const std::byte* prefix) {
 FramePrefix prefix_of(ConstByteSpan header, ConstByteSpan data) noexcept {
   FramePrefix prefix;
   put_number(prefix.data(), header.size());
-  put_number(prefix.data() + 4, data.size());
+  put_number(prefix.data() + 2, data.size());
   return prefix;
 }
 

@@ -9,11 +9,12 @@
 
 namespace stretto::fabric::cluster::network {
 
-// Frames in a stream of bytes: each is a prefix {bytes of the header, bytes of the data}, both 32 bits and
+// Frames in a stream of bytes: each is a prefix {bytes of the header, bytes of the data}, both 16 bits and
 // little-endian, then header and data.
 
-using FramePrefix = std::array<std::byte, 8>;
+using FramePrefix = std::array<std::byte, 4>;
 
+/// REQUIRES: the sizes are those of a frame (see network/frame.h).
 FramePrefix prefix_of(ConstByteSpan header, ConstByteSpan data) noexcept;
 
 /// Finds the frames in a stream as it arrives, piece by piece: bytes in, frames out. A frame that arrives whole is
