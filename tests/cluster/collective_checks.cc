@@ -165,24 +165,37 @@ void check_deferred_collectives(Node& node) {
   for (std::size_t i = 0; i < gathered.size(); ++i) check(gathered[i] == sums[i % count], "a deferred all-gather");
 }
 
-// The same vectors again and again, which peers read where they lie, or where they were staged. How many of these calls
-// needed no event.
-std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segment) {
+// What each of `ranks` gives to `rank`, of words that lie in equal blocks, one for each.
+Words blocks_for(Rank rank, Rank ranks, std::size_t count, std::uint64_t round) {
+  const auto block = static_cast<std::ptrdiff_t>(count / ranks);
+  Words all;
+  for (Rank each = 0; each < ranks; ++each) {
+    const Words theirs = words_of(each, count, round);
+    all.insert(all.end(), theirs.begin() + rank * block, theirs.begin() + (rank + 1) * block);
+  }
+  return all;
+}
+
+// The same vectors again and again, which peers read where they lie, or where they were staged, to combine them or to
+// copy them. How many of these calls needed no event. REQUIRES: of what is copied, there is a block for each.
+std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segment, bool are_combined) {
   std::size_t inline_calls = 0;
   SegmentArray<std::uint64_t> shared(node, in_segment ? 2 * count : 1);
   Words own(in_segment ? 0 : 2 * count);
   const auto mine = in_segment ? std::span(shared).first(count) : std::span(own).first(count);
-  const std::span<std::uint64_t> sums(mine.data() + count, count);
+  const std::span<const std::uint64_t> given = mine;
+  const std::span<std::uint64_t> got(mine.data() + count, count);
   for (std::uint64_t round = 0; round < 300; ++round) {
     const Words values = words_of(node.id(), count, round);
     std::copy(values.begin(), values.end(), mine.begin());
-    const Event done = allreduce(node, all, std::span<const std::uint64_t>(mine), sums, sum);
+    const Event done = are_combined ? allreduce(node, all, given, got, sum) : all_to_all(node, all, given, got);
     inline_calls += done.exists() ? 0U : 1U;
     done.wait();
     // Who still read it would see this.
     std::fill(mine.begin(), mine.end(), ~std::uint64_t{0});
-    const Words expected = sum_of_words(node.size(), count, round);
-    check(std::equal(sums.begin(), sums.end(), expected.begin()), "what was lent, round " + std::to_string(round));
+    const Words expected = are_combined ? sum_of_words(node.size(), count, round)
+                                        : blocks_for(node.id(), node.size(), count, round);
+    check(std::equal(got.begin(), got.end(), expected.begin()), "what was lent, round " + std::to_string(round));
   }
   return inline_calls;
 }
@@ -190,8 +203,10 @@ std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segmen
 std::size_t lend(Node& node, const Group& all) {
   std::size_t inline_calls = 0;
   for (const std::size_t count : {128U, 384U, 1024U}) {
-    inline_calls += lend(node, all, count, true);
-    inline_calls += lend(node, all, count, false);
+    for (const bool in_segment : {true, false}) {
+      inline_calls += lend(node, all, count, in_segment, true);
+      inline_calls += lend(node, all, count * node.size(), in_segment, false);
+    }
   }
   barrier(node, all).wait();
   const std::size_t kept = CollectiveService::of(node).receipts().bytes();

@@ -310,7 +310,7 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
                                                            const Group& members) const {
   const schedule::Placement placement = placement_of(node_.surroundings(), link_of(members));
   auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
-                                             schedule::most_exchanged_inline_bytes(placement),
+                                             schedule::lending_limits(placement),
                                              [this](NodeId node) { return endpoint_.maps(node); });
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
   return placed;

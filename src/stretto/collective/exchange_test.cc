@@ -38,18 +38,34 @@ struct Vectors {
   std::span<std::int64_t> output;
 };
 
-Task<> call(Node& node, const Group& all, Vectors& vectors, int number) {
-  for (std::size_t i = 0; i < vectors.input.size(); ++i) vectors.input[i] = value(node.id(), i, number);
-  const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
+// What is lent is combined, or copied.
+enum class Read { combined, copied };
+
+Event start(Node& node, const Group& all, Vectors& vectors, Read how) {
   const std::span<const std::int64_t> input = vectors.input;
-  const Event done = allreduce(node, all, input, vectors.output, sum, options);
+  if (how == Read::copied) return all_to_all(node, all, input, vectors.output);
+  return allreduce(node, all, input, vectors.output, sum, CollectiveOptions().algorithm("recursive_doubling"));
+}
+
+std::int64_t expected(const Group& all, NodeId me, const Vectors& vectors, std::size_t index, int number, Read how) {
+  if (how == Read::copied) {
+    const std::size_t block = vectors.input.size() / all.size();
+    return value(all.node(static_cast<Rank>(index / block)), me * block + index % block, number);
+  }
+  std::int64_t total = 0;
+  for (const NodeId each : all.nodes()) total += value(each, index, number);
+  return total;
+}
+
+// REQUIRES: of what is copied, the vectors have a block for each, and are not in place.
+Task<> call(Node& node, const Group& all, Vectors& vectors, int number, Read how = Read::combined) {
+  for (std::size_t i = 0; i < vectors.input.size(); ++i) vectors.input[i] = value(node.id(), i, number);
+  const Event done = start(node, all, vectors, how);
   co_await done;
   // Who overwrites its input now must not disturb a peer that reads it.
   if (vectors.input.data() != vectors.output.data()) std::fill(vectors.input.begin(), vectors.input.end(), -1);
   for (std::size_t i = 0; i < vectors.output.size(); ++i) {
-    std::int64_t expected = 0;
-    for (const NodeId each : all.nodes()) expected += value(each, i, number);
-    if (vectors.output[i] == expected) continue;
+    if (vectors.output[i] == expected(all, node.id(), vectors, i, number, how)) continue;
     ADD_FAILURE() << "node " << node.id() << ", element " << i << " of " << vectors.output.size();
     co_return;
   }
@@ -66,6 +82,10 @@ TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
           const bool is_in_place = (node.id() / 2 + mix / 2) % 2 == 0;
           Vectors vectors(node, count, in_segment, is_in_place);
           for (int number = 0; number < 3; ++number) co_await call(node, all, vectors, number);
+        }
+        for (const std::size_t block : {32U, 33U, 256U, 257U, 512U, 513U, 2048U, 2049U}) {
+          Vectors vectors(node, block * all.size(), (node.id() + mix) % 2 == 0, false);
+          for (int number = 0; number < 3; ++number) co_await call(node, all, vectors, number, Read::copied);
         }
       });
     }
@@ -111,6 +131,7 @@ TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
     const char* const early[] = {"0.005", "0.05", "0.5"};
     std::string fabric = "sim:" + std::to_string(nodes) + ",seed=" + std::to_string(seed) +
                          ",jitter=1us,reorder=0.2,peer_pointer=segments,early=" + early[random.below(3)];
+    if (random.below(2) == 0) fabric += ",hosts=1";
     const auto victim = static_cast<NodeId>(random.below(2 * nodes));  // beyond the last node: nobody
     if (victim < nodes) fabric += ",kill=" + std::to_string(victim) + "#" + std::to_string(random.below(60 * nodes));
     const auto calls = [&](Node& node) -> Task<> {
@@ -118,9 +139,12 @@ TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
       Random same(seed);  // on all nodes
       Random own(seed + node.id());
       for (int number = 0; number < 24; ++number) {
-        const bool is_in_place = own.below(4) == 0;
-        Vectors vectors(node, counts[same.below(4)], own.below(4) != 0, is_in_place);
-        co_await call(node, all, vectors, number);
+        const bool may_be_in_place = own.below(4) == 0;
+        const Read how = same.below(3) == 0 ? Read::copied : Read::combined;
+        const std::size_t blocks = how == Read::copied ? nodes : 1;
+        const bool is_in_place = may_be_in_place && how == Read::combined;
+        Vectors vectors(node, blocks * counts[same.below(4)], own.below(4) != 0, is_in_place);
+        co_await call(node, all, vectors, number, how);
         ++complete;
       }
       EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id() << "; " << test::replay(seed);
@@ -160,9 +184,7 @@ Loss lose_while_looking(std::uint32_t nodes, NodeId liar, std::size_t count, boo
           [&me] { me.endpoint().send(0, fabric::MessageType::collective_data, bytes_of(std::byte{1}), {}); });
       co_return;
     }
-    const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
-    const std::span<const std::int64_t> input = vectors.input;
-    const Event done = allreduce(node, all, input, vectors.output, sum, options);
+    const Event done = start(node, all, vectors, Read::combined);
     if (node.id() == 0) loss.was_over_at_once = node.has_triggered(done);
     const std::string said = co_await test::outcome(done);
     EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << "node " << node.id() << ": " << said;

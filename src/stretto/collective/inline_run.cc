@@ -69,7 +69,10 @@ bool InlineRun::send_alike(const PlacedStep& first) {
 inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   switch (what.kind) {
     case schedule::StepKind::send: return send(what);
-    case schedule::StepKind::receive: return receive(what, looks);
+    case schedule::StepKind::receive:
+      if (!receive(what, looks)) return false;
+      if (what.left_from != Plan::none) copy_lent(what);
+      break;
     case schedule::StepKind::reduce: combine(what); break;
     case schedule::StepKind::copy: buffers_.copy(what.data, what.destination); break;
   }
@@ -250,6 +253,15 @@ inline void InlineRun::combine(const PlacedStep& what) {
     say_read(what.left_from);
     say_read(what.right_from);
   }
+}
+
+// What nobody combines, unless it was sent. Whoever takes this over is not to read it again.
+void InlineRun::copy_lent(const PlacedStep& what) {
+  const std::byte* const place = place_lent(what.left_from);
+  if (place == nullptr) return;
+  copy_bytes(buffers_.bytes_of(what.data).data(), {place, what.data.bytes});
+  say_read(what.left_from);
+  passed(what).place = nullptr;
 }
 
 // Null: it was sent, or there is none.

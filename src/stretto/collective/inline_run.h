@@ -52,7 +52,7 @@ class InlineRun final : private fabric::MessageHandler {
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
   /// What passed by such a step, where it might be lent.
   struct Passed {
-    std::byte* place;      ///< of a receive: where the data lie at the peer; null if they were sent
+    std::byte* place;      ///< of a receive: where the data lie at the peer; null if they were sent, or are copied
     std::int64_t staging;  ///< of a send: where the data were copied to, in our segment; negative: nowhere
     bool is_out;           ///< of a send: it lends, and its peer may still read
     Receipt receipt;       ///< of either: by which that peer or this node says so, unless it is by a message
@@ -75,6 +75,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool wait_for_receipt(const PlacedStep& what, unsigned looks);
   void give_back(Passed& lent);
   bool take_receipts_back();
+  void copy_lent(const PlacedStep& what);
   void combine(const PlacedStep& what);
   const std::byte* place_lent(std::uint32_t receive) const noexcept;
   void say_read(std::uint32_t receive);

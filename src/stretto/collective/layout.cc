@@ -49,7 +49,9 @@ constexpr std::size_t round_up(std::size_t bytes) {
 }  // namespace
 
 Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
-    : element_bytes_(call.element_bytes()), scratch_period_(schedule::vector_blocks(shape)) {
+    : element_bytes_(call.element_bytes()),
+      is_listed_(!call.block_offsets().empty()),
+      scratch_period_(schedule::vector_blocks(shape)) {
   const std::size_t in = call.input.size();
   const std::size_t out = call.output.size();
   switch (call.operation()) {

@@ -51,6 +51,8 @@ class Layout {
   Layout(const CollectiveCall& call, const schedule::Shape& shape);
 
   std::size_t element_bytes() const noexcept { return element_bytes_; }
+  /// Whether the caller has listed the sizes of blocks.
+  bool is_listed() const noexcept { return is_listed_; }
 
   /// Of `blocks`, always one piece.
   Place place_of(schedule::BlockRef blocks) const noexcept;
@@ -65,6 +67,7 @@ class Layout {
 
  private:
   std::size_t element_bytes_;
+  bool is_listed_;
   BlockTable input_table_;
   BlockTable output_table_;
   // Scratch is laid out like whole vectors, one after the other.

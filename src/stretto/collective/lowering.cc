@@ -67,6 +67,7 @@ class Pass {
   struct OtherEnd {
     schedule::BlockRef blocks;         ///< what it sends, or where it receives
     bool lends = false;                ///< it sends, and lends what it grants
+    bool lends_copies = false;         ///< the same of what nobody combines
     bool takes_in_place = false;       ///< it receives, and reads what it gets where it lies here
     schedule::BlockRef combined_into;  ///< if so, where to
   };
@@ -84,16 +85,19 @@ class Pass {
   OtherEnd other_end(std::uint32_t message, const Round& there, Rank me) const {
     const bool sent = step_at(message).kind == StepKind::send;
     const std::size_t place = there.find(sent ? StepKind::receive : StepKind::send, me, ordinals_[message]);
-    if (!sent) return {there[place].source(), there.lends(), false, {}};
+    if (!sent) return {there[place].source(), there.lends(), there.lends_copies(), false, {}};
     const std::size_t reader = there.reader_of(place);
-    if (reader == Round::none) return {there[place].destination(), false, false, {}};
-    return {there[place].destination(), false, true, there[reader].destination()};
+    if (reader == Round::none) return {there[place].destination(), false, false, false, {}};
+    return {there[place].destination(), false, false, true, there[reader].destination()};
   }
 
   void mark_receive(std::uint32_t step) {
     if (round_of_[step] > 0) return;
     const std::size_t found = rounds_.front().reader_of(step);
-    if (found == Round::none) return;
+    if (found == Round::none) {
+      lowering_.lent[step] = step_at(step).count != 0 && other_end(step).lends_copies;
+      return;
+    }
     const auto reader = static_cast<std::uint32_t>(found);
     const bool is_source = step_at(reader).source() == step_at(step).destination();
     lowering_.in_place[step] = true;
@@ -105,8 +109,11 @@ class Pass {
 
   void mark_send(std::uint32_t step) {
     if (step_at(step).count == 0) return;
-    lowering_.in_place[step] = round_of_[step] == 0 && other_end(step).takes_in_place;
-    lowering_.lent[step] = lowering_.in_place[step] && rounds_.front().lends();
+    if (round_of_[step] == 0) {
+      const Round& round = rounds_.front();
+      lowering_.in_place[step] = other_end(step).takes_in_place;
+      lowering_.lent[step] = lowering_.in_place[step] ? round.lends() : round.lends_copies();
+    }
     for (const std::uint32_t before : schedule_.dependencies_of(step)) {
       const bool made_it =
           step_at(before).kind == StepKind::reduce && step_at(before).destination() == step_at(step).source();

@@ -20,9 +20,9 @@ struct Lowering {
   /// first round, and only where the receiver then writes nothing that it sends, or only lends that: so no two ranks
   /// wait for each other's grants.
   std::vector<bool> in_place;
-  /// By step. Of such a message: its sender is done with it when it is granted, not when it has been read. Its data are
-  /// of the input, which the schedule writes over only where input and output are the same memory; then a copy is
-  /// granted.
+  /// By step. Of such a message, or of one of the first round of an exchange (schedule::is_exchange), whose receiver
+  /// copies it: its sender is done with it when it is granted, not when it has been read. Its data are of the input,
+  /// which the schedule writes over only where input and output are the same memory; then a copy is granted.
   std::vector<bool> lent;
   /// By step. Of such a receive: the reduce that takes it from there. Of a reduce: the receives that its source and
   /// what it adds that to come by, if they are such.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/in_place.h"
 #include "stretto/schedule/test_support.h"
 
 // What a lowering promises, looked up in the schedules of all ranks, for all algorithms.
@@ -246,6 +247,10 @@ std::string fault_of_following(const Lowered& all) {
   });
 }
 
+bool is_in_first_round(const Lowered& all, Rank rank, std::uint32_t at) {
+  return at < all.schedules[rank].round_offsets[1];
+}
+
 // Of a send that is over before its receiver has read it, though it may change.
 std::string fault_of_lending(const Lowered& all) {
   return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
@@ -254,7 +259,8 @@ std::string fault_of_lending(const Lowered& all) {
     const bool is_lent = all.lowerings[rank].lent[at];
     if (other != none && all.lowerings[send.peer].lent[other] != is_lent) return "is lent at one end only";
     if (!is_lent) return {};
-    if (!all.lowerings[rank].in_place[at]) return "is lent, but not granted";
+    const bool is_copied_there = schedule::is_exchange(all.schedules[rank].shape) && is_in_first_round(all, rank, at);
+    if (!all.lowerings[rank].in_place[at] && !is_copied_there) return "is lent, but not granted";
     if (send.kind == StepKind::receive) return {};
     const std::vector<Step>& steps = all.schedules[rank].steps;
     const bool changes =
@@ -364,6 +370,24 @@ TEST(Lowering, LendsWhatIsExchanged) {
     EXPECT_TRUE(each.ready_early.empty());
     EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
   }
+}
+
+// Nobody combines it: it is copied from where it lies; but not what goes to several.
+TEST(Lowering, LendsWhatRanksGiveEachOther) {
+  const auto lent = [](std::string_view algorithm, schedule::Operation operation, Rank size) {
+    const Lowered all = lowered(find_algorithm(algorithm), Shape{.operation = operation, .size = size});
+    for (const Lowering& each : all.lowerings) {
+      EXPECT_EQ(marked(each.in_place), 0U) << algorithm;
+      EXPECT_EQ(marked(each.lent), marked(all.lowerings[0].lent)) << algorithm;
+    }
+    return marked(all.lowerings[0].lent);
+  };
+  EXPECT_EQ(lent("linear_all_to_all", schedule::Operation::all_to_all, 4), 6U) << "three sends, three receives";
+  EXPECT_EQ(lent("pairwise_all_to_all", schedule::Operation::all_to_all, 4), 2U) << "of the first round";
+  EXPECT_EQ(lent("linear_allgather", schedule::Operation::allgather, 2), 2U);
+  EXPECT_EQ(lent("linear_allgather", schedule::Operation::allgather, 3), 0U);
+  EXPECT_EQ(lent("ring_allgather", schedule::Operation::allgather, 5), 2U);
+  EXPECT_EQ(lent("linear_gather", schedule::Operation::gather, 4), 0U) << "who only gives may be through early";
 }
 
 // Every rank's share of the first round is a part of the output.

@@ -50,8 +50,8 @@ void count_row(PlacedStep& send, const PlacedStep* next) {
 
 }  // namespace
 
-PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
-                       const std::function<bool(NodeId)>& shares_memory) {
+PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
+                       const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
   steps.reserve(plan.steps().size());
   for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {
@@ -62,14 +62,15 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.node = members.node(step.peer);
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
-      const std::size_t most_sent = lowering.lent[index] ? most_exchanged : eager_bytes;
-      const bool is_read = lowering.in_place[index] || receivers_read(plan.schedule().shape);
-      placed.is_pulled = placed.data.bytes > most_sent && placed.shares_memory && is_read;
-      placed.is_lent = placed.is_pulled && lowering.lent[index];
+      const bool is_combined = lowering.in_place[index];
+      placed.is_lent = placed.shares_memory && lowering.lent[index] && (is_combined || !layout.is_listed()) &&
+                       lending.include(placed.data.bytes, is_combined);
+      const bool is_read = placed.is_large() && (is_combined || receivers_read(plan.schedule().shape));
+      placed.is_pulled = placed.is_lent || (placed.shares_memory && is_read);
       const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !lowering.in_place[index];
       if (is_copied) placed.left_from = index;
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
-      fits_inline &= is_sent || (placed.is_lent && !is_copied && placed.data.bytes <= piece_bytes);
+      fits_inline &= is_sent || (placed.is_lent && placed.data.bytes <= piece_bytes);
       lends |= placed.is_lent;
       has_large |= placed.is_large();
     } else {

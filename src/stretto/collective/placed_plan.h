@@ -14,6 +14,7 @@
 #include "stretto/collective/step_states.h"
 #include "stretto/fabric/multicast.h"
 #include "stretto/schedule/cost_table.h"
+#include "stretto/schedule/lending_limits.h"
 #include "stretto/schedule/schedule.h"
 
 namespace stretto {
@@ -31,7 +32,7 @@ struct PlacedStep {
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
   /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it
-  /// (see schedule::receivers_read). Up to `most_sent_though_pulled` it is sent instead where it can't be read
+  /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent_though_pulled` it is sent instead where it can't be read
   /// there.
   bool is_pulled = false;
   bool is_lent = false;                    ///< see Lowering::lent
@@ -59,8 +60,8 @@ struct PlacedStep {
 /// A plan for calls of one layout.
 struct PlacedPlan {
   /// REQUIRES: the layout is of the plan's shape. `shares_memory`: whether this node reaches that member's memory, and
-  /// that member this node's. More than `most_exchanged` bytes are lent where they can be.
-  PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, std::size_t most_exchanged,
+  /// that member this node's. `lending`: what is lent where it can be.
+  PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, const schedule::LendingLimits& lending,
              const std::function<bool(NodeId)>& shares_memory);
 
   /// Lets the sends that are alike go by what `multicast_to` makes for their peers.
@@ -68,7 +69,7 @@ struct PlacedPlan {
 
   std::vector<PlacedStep> steps;
   std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
-  /// Whether all that passes is small messages, and what is lent to be combined at once.
+  /// Whether all that passes is small messages, and what is lent to be read at once.
   bool fits_inline = true;
   bool lends = false;      ///< whether any of it is lent
   bool has_large = false;  ///< whether any message is large

@@ -20,7 +20,7 @@ using schedule::Rank;
 using schedule::Step;
 using schedule::StepKind;
 
-constexpr std::size_t most_exchanged = 512;
+constexpr schedule::LendingLimits lending = {512, 8192};
 
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {
@@ -29,7 +29,7 @@ struct Placed {
         memory(bytes),
         plan(schedule::find_algorithm(algorithm), {.operation = operation, .size = members.size()}, me),
         layout(call_of(form, memory), plan.schedule().shape),
-        placed(plan, layout, members, most_exchanged, [=](NodeId) { return shares_memory; }) {}
+        placed(plan, layout, members, lending, [=](NodeId) { return shares_memory; }) {}
 
   static CollectiveCall call_of(const CallForm& form, std::vector<std::byte>& memory) {
     CollectiveCall call(form);
@@ -206,16 +206,53 @@ TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {
       EXPECT_EQ(of.placed.lends, count > 0);
       return count;
     };
-    EXPECT_EQ(lent(most_exchanged), 0);
-    EXPECT_EQ(lent(most_exchanged + 1), 2) << "a send and a receive of the first round";
+    EXPECT_EQ(lent(lending.most_sent), 0);
+    EXPECT_EQ(lent(lending.most_sent + 1), 2) << "a send and a receive of the first round";
     EXPECT_EQ(lent(2 * piece_bytes), 2);
     const auto fits = [me](std::size_t bytes) {
       return Placed("recursive_doubling", Operation::allreduce, bytes, me, true).placed.fits_inline;
     };
-    EXPECT_TRUE(fits(most_exchanged));
+    EXPECT_TRUE(fits(lending.most_sent));
     EXPECT_TRUE(fits(eager_bytes));
     EXPECT_FALSE(fits(eager_bytes + 1)) << "the second round's messages are large";
   }
+}
+
+TEST(PlacedPlan, WhatIsExchangedAndNotCombinedIsLentAndCopiedWithinLimits) {
+  for (Rank me = 0; me < 4; ++me) {
+    const auto lent = [me](std::size_t block, bool shares_memory = true) {
+      const Placed of("linear_all_to_all", Operation::all_to_all, 4 * block, me, shares_memory);
+      std::ptrdiff_t count = 0;
+      for (std::uint32_t index = 0; index < of.placed.steps.size(); ++index) {
+        const PlacedStep& step = of.placed.steps[index];
+        count += step.is_lent ? 1 : 0;
+        EXPECT_EQ(step.is_pulled, step.is_lent);
+        EXPECT_EQ(step.left_from == index, step.is_lent && step.kind == StepKind::receive);
+      }
+      EXPECT_EQ(of.placed.lends, count > 0);
+      EXPECT_EQ(of.placed.fits_inline, count > 0 || block <= eager_bytes);
+      return count;
+    };
+    EXPECT_EQ(lent(lending.most_sent), 0);
+    EXPECT_EQ(lent(lending.most_sent + 1), 6) << "three sends and three receives";
+    EXPECT_EQ(lent(lending.most_copied), 6);
+    EXPECT_EQ(lent(lending.most_copied + 1), 0);
+    EXPECT_EQ(lent(lending.most_sent + 1, false), 0);
+  }
+}
+
+// Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.
+TEST(PlacedPlan, ListedBlocksAreNotLent) {
+  const std::vector<std::size_t> offsets = {0, 1000, 2000, 3000, 4000};
+  std::vector<std::byte> memory(4000);
+  const CallForm form{Operation::all_to_all, 1, 0, {}};
+  CollectiveCall call = Placed::call_of(form, memory);
+  call.lists = std::make_shared<const CallLists>(CallLists{offsets, offsets, {}});
+  const Group members{7, 3, 5, 2};
+  const Plan plan(schedule::find_algorithm("linear_all_to_all"), {.operation = Operation::all_to_all, .size = 4}, 1);
+  const PlacedPlan placed(plan, Layout(call, plan.schedule().shape), members, lending, [](NodeId) { return true; });
+  EXPECT_FALSE(placed.lends);
+  EXPECT_TRUE(placed.fits_inline);
 }
 
 // Completes what may start, and, where nothing may, what only waits.

@@ -71,10 +71,6 @@ Price price_with(const Algorithm& algorithm, const Shape& shape, std::uint64_t b
 
 }  // namespace
 
-std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept {
-  return placement.link == Link::host && placement.ranks_of_machine <= placement.cores_of_machine ? 256 : 1024;
-}
-
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const CostTable& table, Follow follow) {
   return price_with(algorithm, shape, bytes, placement, {table.of(placement.link), table.of(placement.inside)}, follow);

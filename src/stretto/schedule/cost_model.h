@@ -32,10 +32,6 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// Where two ranks that share memory exchange data, larger ones than these are read where they lie if they can be: the
-/// two wait for each other anyway. Fewer where each has a core to wait on, and the call may do it (decision 40).
-std::uint64_t most_exchanged_inline_bytes(const Placement& placement) noexcept;
-
 /// What a collective is expected to cost.
 struct Price {
   /// Until the last rank is through: the sum of `call` and the larger one of the next two; of what is done by one rank

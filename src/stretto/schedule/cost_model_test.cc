@@ -6,6 +6,7 @@
 
 #include "stretto/base/error.h"
 #include "stretto/schedule/builder.h"
+#include "stretto/schedule/lending_limits.h"
 #include "stretto/schedule/test_support.h"
 
 namespace stretto::schedule {
@@ -76,7 +77,7 @@ TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
 }
 
 TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
-  const std::uint64_t most_sent = most_exchanged_inline_bytes(in_memory);
+  const std::uint64_t most_sent = lending_limits(in_memory).most_sent;
   const auto sent = static_cast<double>(most_sent);
   expect_near(price_of("recursive_doubling", 2, most_sent).path,
               2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
@@ -85,10 +86,26 @@ TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
               4 * costs.overhead + (sent + 8) * costs.reduction_time);
 }
 
+// Who copies what is lent takes the bytes' time; a message that is sent takes it twice, and more of it a byte.
+TEST(CostModel, WhatRanksGiveEachOtherIsCopiedWhereItLies) {
+  const LendingLimits limits = lending_limits(in_memory);
+  for (const std::uint64_t bytes : {limits.most_sent + 8, limits.most_copied}) {
+    const double copied = static_cast<double>(bytes) * costs.byte_time;
+    EXPECT_NEAR(price_of("pairwise_all_to_all", 2, bytes).path,
+                4 * costs.overhead + copied + static_cast<double>(bytes) * costs.copy_time, 1e-12)
+        << bytes;
+  }
+}
+
 TEST(CostModel, LittleIsLentWhereEachHasACoreToWaitOn) {
-  const std::uint64_t most = most_exchanged_inline_bytes(in_memory);
-  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::host, .ranks_of_machine = 3, .cores_of_machine = 2}), most);
-  EXPECT_GT(most_exchanged_inline_bytes({.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2}), most);
+  const LendingLimits with_cores = lending_limits(in_memory);
+  for (const Placement& placement : {Placement{.link = Link::host, .ranks_of_machine = 3, .cores_of_machine = 2},
+                                     Placement{.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2}}) {
+    EXPECT_GT(lending_limits(placement).most_sent, with_cores.most_sent);
+    EXPECT_FALSE(lending_limits(placement).include(8192, false));
+    EXPECT_TRUE(lending_limits(placement).include(8192, true));
+  }
+  EXPECT_TRUE(with_cores.include(8192, false));
 }
 
 TEST(CostModel, WhatIsAlikeGoesToSeveralAtOnce) {

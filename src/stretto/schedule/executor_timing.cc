@@ -40,7 +40,7 @@ ExecutorTiming::ExecutorTiming(const Algorithm& algorithm, const Shape& shape, c
       multicasts_(placement.multicasts),
       pause_(pause_of(shape, placement, costs.between)),
       wires_(shape.hosts),
-      readers_(algorithm, shape, most_exchanged_inline_bytes(placement), all, most_steps_walked),
+      readers_(algorithm, shape, lending_limits(placement), all, most_steps_walked),
       takes_in_turn_(shape.size, false),
       crosses_(shape.size, false) {}
 
@@ -128,7 +128,8 @@ void ExecutorTiming::receive(Clock& clock, const Step& step, std::uint64_t bytes
   }
   has_waited_ = has_waited_ || weight_ > 0;
   if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
-  const double copied = is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
+  const bool is_lent_copy = way == Way::lent && is_exchange(shape_);
+  const double copied = is_lent_copy || is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
   work(clock, costs.overhead + static_cast<double>(bytes) * (packed ? costs.inline_time : copied));
 }
 

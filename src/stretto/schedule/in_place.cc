@@ -67,11 +67,17 @@ bool receivers_read(const Shape& shape) noexcept {
   }
 }
 
+bool is_exchange(const Shape& shape) noexcept {
+  const bool is_one = shape.operation == Operation::allgather || shape.operation == Operation::all_to_all;
+  return is_one && !shape.hosts.are_known();
+}
+
 Round::Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uint32_t round) {
   algorithm.steps(shape, rank, round, *this);
   const bool writes_over = writes_what_it_sends(shape, rank);
   lends_ = writes_over && sends_input_only();
   leaves_alone_what_it_sends_ = lends_ || !writes_over;
+  lends_copies_ = is_exchange(shape) && sends_input_only() && sends_nothing_twice();
 }
 
 std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
@@ -86,6 +92,15 @@ bool Round::sends_input_only() const {
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return step.kind != StepKind::send || step.source().buffer == Buffer::input;
   });
+}
+
+bool Round::sends_nothing_twice() const {
+  const auto is_sent_again = [this](const Step& step) {
+    return step.kind == StepKind::send && std::any_of(steps_.begin(), steps_.end(), [&](const Step& other) {
+             return other.kind == StepKind::send && other.peer != step.peer && other.source() == step.source();
+           });
+  };
+  return std::none_of(steps_.begin(), steps_.end(), is_sent_again);
 }
 
 // Where it doesn't, none of its combinations waits for a peer to be through with what it was granted, and two ranks

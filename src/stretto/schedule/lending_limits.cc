@@ -1,0 +1,12 @@
+#include "stretto/schedule/lending_limits.h"
+
+#include "stretto/schedule/cost_model.h"
+
+namespace stretto::schedule {
+
+LendingLimits lending_limits(const Placement& placement) noexcept {
+  const bool have_cores = placement.link == Link::host && placement.ranks_of_machine <= placement.cores_of_machine;
+  return have_cores ? LendingLimits{256, std::uint64_t{16} << 10U} : LendingLimits{1024, 0};
+}
+
+}  // namespace stretto::schedule
