@@ -63,10 +63,11 @@ enum class Follow : std::uint8_t {
 /// that it is ready. In shared memory cores carry the bytes: of what is large the sender copies it, for more if it is
 /// what another rank has just written, or the receiver (receivers_read); both copy what is inline; and what a receiver
 /// only combines in the first round is read where it lies (in_place.h), which costs the reduction and no copy; where it
-/// is lent, messages there and back take the place of announcements. On a wire a large message's bytes cost nobody's
-/// time but the link's. Where there is no wire and memory is not reached (Placement::maps), every byte costs its
-/// sender's time, and nothing is read where it lies. Large messages that a rank combines from one place come one after
-/// another. Over wires, what all send to all takes a tenth longer (decision 50).
+/// is lent, a message takes the place of announcements, and one back where no receipt is given (lending_limits.h); what
+/// is lent to be copied costs its receiver that. On a wire a large message's bytes cost nobody's time but the link's.
+/// Where there is no wire and memory is not reached (Placement::maps), every byte costs its sender's time, and nothing
+/// is read where it lies. Large messages that a rank combines from one place come one after another. Over wires, what
+/// all send to all takes a tenth longer (decision 50).
 ///
 /// Where ranks outnumber cores, a machine's cores are a bound: all that its ranks do, and a turn for every round in
 /// which a rank waits for messages, shared by them. A process that waits is then also without its core for half of a

@@ -81,9 +81,14 @@ TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
   const auto sent = static_cast<double>(most_sent);
   expect_near(price_of("recursive_doubling", 2, most_sent).path,
               2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
-  // Each grants and hears that its own was read, and hears of what it reads and says so.
+  const double combined = (sent + 8) * costs.reduction_time;
   expect_near(price_of("recursive_doubling", 2, most_sent + 8).path,
-              4 * costs.overhead + (sent + 8) * costs.reduction_time);
+              2 * costs.overhead + costs.latency + combined);
+  // Where no receipts are given each grants and hears that its own was read, and hears of what it reads and says so.
+  const Placement crowded{.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2};
+  const auto more = static_cast<double>(lending_limits(crowded).most_sent + 8);
+  expect_near(price_of("recursive_doubling", 2, lending_limits(crowded).most_sent + 8, crowded).path,
+              4 * costs.overhead + more * costs.reduction_time);
 }
 
 // Who copies what is lent takes the bytes' time; a message that is sent takes it twice, and more of it a byte.
@@ -92,7 +97,7 @@ TEST(CostModel, WhatRanksGiveEachOtherIsCopiedWhereItLies) {
   for (const std::uint64_t bytes : {limits.most_sent + 8, limits.most_copied}) {
     const double copied = static_cast<double>(bytes) * costs.byte_time;
     EXPECT_NEAR(price_of("pairwise_all_to_all", 2, bytes).path,
-                4 * costs.overhead + copied + static_cast<double>(bytes) * costs.copy_time, 1e-12)
+                2 * costs.overhead + costs.latency + copied + static_cast<double>(bytes) * costs.copy_time, 1e-12)
         << bytes;
   }
 }

@@ -38,6 +38,7 @@ ExecutorTiming::ExecutorTiming(const Algorithm& algorithm, const Shape& shape, c
                shape.hosts.are_known()},
       inside_{costs.inside, placement.inside == Link::wire, placement.maps && placement.inside != Link::wire, false},
       multicasts_(placement.multicasts),
+      says_that_it_read_(!lending_limits(placement).receipts),
       pause_(pause_of(shape, placement, costs.between)),
       wires_(shape.hosts),
       readers_(algorithm, shape, lending_limits(placement), all, most_steps_walked),
@@ -70,7 +71,7 @@ double ExecutorTiming::send(Clock& clock, const Step& step, std::uint64_t bytes)
   if (way == Way::lent) {
     work(clock, costs.overhead);
     const double arrival = clock.now + costs.latency;
-    work(clock, costs.overhead);  // for word that it was read, some time later
+    if (says_that_it_read_) work(clock, costs.overhead);  // to hear it, some time later
     return arrival;
   }
   if (way == Way::granted || is_copied_by_receiver(path, bytes)) {
@@ -127,7 +128,7 @@ void ExecutorTiming::receive(Clock& clock, const Step& step, std::uint64_t bytes
     clock.now = std::max(began + pause_, clock.now + std::max(pause_ - streaming, 0.0));
   }
   has_waited_ = has_waited_ || weight_ > 0;
-  if (way == Way::lent) work(clock, costs.overhead);  // to say that it was read
+  if (way == Way::lent && says_that_it_read_) work(clock, costs.overhead);
   const bool is_lent_copy = way == Way::lent && is_exchange(shape_);
   const double copied = is_lent_copy || is_copied_by_receiver(path, bytes) ? costs.byte_time : 0;
   work(clock, costs.overhead + static_cast<double>(bytes) * (packed ? costs.inline_time : copied));

@@ -124,6 +124,7 @@ class ExecutorTiming {
   Path between_;
   Path inside_;
   bool multicasts_;
+  bool says_that_it_read_;  ///< by a message: who reads what is lent
   double pause_;
   HostWires wires_;
   Readers readers_;

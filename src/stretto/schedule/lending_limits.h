@@ -11,6 +11,7 @@ struct Placement;
 struct LendingLimits {
   std::uint64_t most_sent;    ///< more are lent
   std::uint64_t most_copied;  ///< but where nobody combines them, no more than these
+  bool receipts;              ///< who has read them says so in a word (docs/decisions/0054), not by a message
 
   bool include(std::uint64_t bytes, bool are_combined) const noexcept {
     return bytes > most_sent && (are_combined || bytes <= most_copied);
@@ -18,7 +19,7 @@ struct LendingLimits {
 };
 
 /// Less is lent where each rank has a core to wait on, and the call may do it (docs/decisions/0040); what nobody
-/// combines is only there.
+/// combines is lent, and receipts are given, only there.
 LendingLimits lending_limits(const Placement& placement) noexcept;
 
 }  // namespace stretto::schedule
