@@ -193,8 +193,8 @@ std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segmen
     done.wait();
     // Who still read it would see this.
     std::fill(mine.begin(), mine.end(), ~std::uint64_t{0});
-    const Words expected = are_combined ? sum_of_words(node.size(), count, round)
-                                        : blocks_for(node.id(), node.size(), count, round);
+    const Words expected =
+        are_combined ? sum_of_words(node.size(), count, round) : blocks_for(node.id(), node.size(), count, round);
     check(std::equal(got.begin(), got.end(), expected.begin()), "what was lent, round " + std::to_string(round));
   }
   return inline_calls;

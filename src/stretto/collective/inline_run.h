@@ -11,6 +11,7 @@
 #include "stretto/collective/wire.h"
 #include "stretto/core/event.h"
 #include "stretto/fabric/endpoint.h"
+#include "stretto/schedule/in_place.h"
 
 namespace stretto {
 
@@ -23,6 +24,8 @@ class Stream;
 class InlineRun final : private fabric::MessageHandler {
  public:
   static constexpr std::size_t most_steps_that_lend = 64;
+  // Of an all-to-all: sends, receives and a copy.
+  static_assert(2 * (schedule::most_who_lend_copies - 1) + 1 <= most_steps_that_lend);
 
   /// `plan` fits (see PlacedPlan), its scratch begins at `scratch`. `line`: see CallHeader.
   InlineRun(CollectiveService& service, Stream& stream, const PlacedPlan& plan, const CollectiveCall& call,

@@ -387,6 +387,8 @@ TEST(Lowering, LendsWhatRanksGiveEachOther) {
   EXPECT_EQ(lent("linear_allgather", schedule::Operation::allgather, 2), 2U);
   EXPECT_EQ(lent("linear_allgather", schedule::Operation::allgather, 3), 0U);
   EXPECT_EQ(lent("ring_allgather", schedule::Operation::allgather, 5), 2U);
+  EXPECT_EQ(lent("linear_all_to_all", schedule::Operation::all_to_all, 32), 62U);
+  EXPECT_EQ(lent("linear_all_to_all", schedule::Operation::all_to_all, 33), 0U) << "more than a call lends by itself";
   EXPECT_EQ(lent("linear_gather", schedule::Operation::gather, 4), 0U) << "who only gives may be through early";
 }
 

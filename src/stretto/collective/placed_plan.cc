@@ -67,7 +67,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
                        lending.include(placed.data.bytes, is_combined);
       const bool is_read = placed.is_large() && (is_combined || receivers_read(plan.schedule().shape));
       placed.is_pulled = placed.is_lent || (placed.shares_memory && is_read);
-      const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !lowering.in_place[index];
+      const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !is_combined;
       if (is_copied) placed.left_from = index;
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
       fits_inline &= is_sent || (placed.is_lent && placed.data.bytes <= piece_bytes);

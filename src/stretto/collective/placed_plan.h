@@ -32,8 +32,8 @@ struct PlacedStep {
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
   /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it
-  /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent_though_pulled` it is sent instead where it can't be read
-  /// there.
+  /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent_though_pulled` it is sent instead where
+  /// it can't be read there.
   bool is_pulled = false;
   bool is_lent = false;                    ///< see Lowering::lent
   std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends

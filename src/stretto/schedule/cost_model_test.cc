@@ -82,8 +82,7 @@ TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
   expect_near(price_of("recursive_doubling", 2, most_sent).path,
               2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
   const double combined = (sent + 8) * costs.reduction_time;
-  expect_near(price_of("recursive_doubling", 2, most_sent + 8).path,
-              2 * costs.overhead + costs.latency + combined);
+  expect_near(price_of("recursive_doubling", 2, most_sent + 8).path, 2 * costs.overhead + costs.latency + combined);
   // Where no receipts are given each grants and hears that its own was read, and hears of what it reads and says so.
   const Placement crowded{.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2};
   const auto more = static_cast<double>(lending_limits(crowded).most_sent + 8);

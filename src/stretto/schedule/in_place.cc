@@ -77,7 +77,8 @@ Round::Round(const Algorithm& algorithm, const Shape& shape, Rank rank, std::uin
   const bool writes_over = writes_what_it_sends(shape, rank);
   lends_ = writes_over && sends_input_only();
   leaves_alone_what_it_sends_ = lends_ || !writes_over;
-  lends_copies_ = is_exchange(shape) && sends_input_only() && sends_nothing_twice();
+  lends_copies_ = is_exchange(shape) && shape.size <= most_who_lend_copies && sends_input_only() &&
+                  sends_nothing_twice(shape, rank);
 }
 
 std::size_t Round::find(StepKind kind, Rank peer, std::uint32_t ordinal) const {
@@ -94,13 +95,14 @@ bool Round::sends_input_only() const {
   });
 }
 
-bool Round::sends_nothing_twice() const {
-  const auto is_sent_again = [this](const Step& step) {
-    return step.kind == StepKind::send && std::any_of(steps_.begin(), steps_.end(), [&](const Step& other) {
-             return other.kind == StepKind::send && other.peer != step.peer && other.source() == step.source();
-           });
-  };
-  return std::none_of(steps_.begin(), steps_.end(), is_sent_again);
+bool Round::sends_nothing_twice(const Shape& shape, Rank rank) const {
+  MarkedBlocks sent(shape, rank);
+  for (const Step& step : steps_) {
+    if (step.kind != StepKind::send) continue;
+    if (sent.any_of(step.source())) return false;
+    sent.mark(step.source());
+  }
+  return true;
 }
 
 // Where it doesn't, none of its combinations waits for a peer to be through with what it was granted, and two ranks

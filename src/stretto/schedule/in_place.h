@@ -18,6 +18,9 @@ bool receivers_read(const Shape& shape) noexcept;
 /// hosts have leaders, as above.
 bool is_exchange(const Shape& shape) noexcept;
 
+/// Of more than so many ranks none lends what nobody combines: a call that is done in itself lends no more at once.
+inline constexpr Rank most_who_lend_copies = 32;
+
 /// A rank's steps of one round, as the algorithm writes them, and which of its messages need not be sent where ranks
 /// share memory, since it combines them from where they lie at their sender (docs/decisions/0015), or copies them from
 /// there (docs/decisions/0055).
@@ -40,14 +43,14 @@ class Round final : public Sink {
   /// Whether the rank goes on when what it sends can be read, and does not wait until it has been: it sends of its
   /// input, and writes over that only where the caller has input and output in one place, where a copy can be read.
   bool lends() const noexcept { return lends_; }
-  /// The same where what it sends is not combined. Of the first round of an exchange; not where it sends the same data
-  /// to several, which goes to all at once (docs/decisions/0048).
+  /// The same where what it sends is not combined. Of the first round of an exchange of few; not where it sends the
+  /// same data to several, which goes to all at once (docs/decisions/0048).
   bool lends_copies() const noexcept { return lends_copies_; }
 
  private:
   void emit(const Step& step) override { steps_.push_back(step); }
   bool sends_input_only() const;
-  bool sends_nothing_twice() const;
+  bool sends_nothing_twice(const Shape& shape, Rank rank) const;
   bool writes_what_it_sends(const Shape& shape, Rank rank) const;
   std::size_t only_reader_of(std::size_t at) const;
 

@@ -21,9 +21,8 @@ enum class Way : std::uint8_t {
 /// lent, to copy it.
 class Readers {
  public:
-  /// `all`: each rank is looked at. Otherwise one of each class stands for
-  /// it; but where there are hosts, whose ranks differ more, each is looked at as long as that takes no more than
-  /// `most_steps` in all.
+  /// `all`: each rank is looked at. Otherwise one of each class stands for it; but where there are hosts, whose ranks
+  /// differ more, each is looked at as long as that takes no more than `most_steps` in all.
   Readers(const Algorithm& algorithm, const Shape& shape, const LendingLimits& limits, bool all,
           std::uint64_t most_steps)
       : algorithm_(algorithm),
