@@ -83,14 +83,14 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
 inline bool InlineRun::send(const PlacedStep& what) {
   if (!what.is_lent) return send_data(what);
   const ByteSpan data = buffers_.bytes_of(what.data);
-  if (are_apart(data, call_.output)) {
+  if (!what.may_be_written_over || are_apart(data, call_.output)) {
     const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
     if (offset) {
       lend(what, *offset);
       return true;
     }
   }
-  return data.size() <= most_sent_though_pulled ? send_data(what) : stage(what);
+  return data.size() <= what.most_sent() ? send_data(what) : stage(what);
 }
 
 inline bool InlineRun::send_data(const PlacedStep& what) {

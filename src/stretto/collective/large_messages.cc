@@ -109,7 +109,7 @@ void LargeMessages::start_send(std::uint32_t step) {
 
 bool LargeMessages::send_in_place(std::uint32_t step) {
   const ByteSpan data = data_of(step);
-  if (step_at(step).is_lent && !are_apart(data, operation_.call_.output)) return false;
+  if (step_at(step).may_be_written_over && !are_apart(data, operation_.call_.output)) return false;
   const auto offset = endpoint().offset_for_peers(data.data(), data.size());
   if (!offset) return false;
   send_grant(step, *offset, data.size(), data.size());
@@ -149,7 +149,7 @@ StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
   for (const PlacedStep& other : operation_.placed_->steps) {
     if (other.kind == schedule::StepKind::send && other.is_pulled && other.data == what.data) ++readers;
   }
-  const bool is_written_over = what.is_lent && !are_apart(data_of(step), call.output);
+  const bool is_written_over = what.may_be_written_over && !are_apart(data_of(step), call.output);
   if (readers > 1 || is_written_over || call.reduction().as_task) return StagingWindow(what.data.bytes);
   return StagingWindow::of(what.data.bytes, call.element_bytes(), most);
 }

@@ -142,6 +142,9 @@ const StartOne starts[] = {
     all_to_some,
 };
 
+// So many are sent, lent where they can be, or large.
+constexpr std::size_t counts[] = {3, 500, 5000};
+
 // Any two of all sorts of collectives against each other, small and large, one pair after the other: nobody is left
 // waiting.
 TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
@@ -152,18 +155,18 @@ TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
                           const Group all = Group::all(node);
                           Random random(seed);  // the same on every node
                           for (int i = 0; i < 10; ++i) {
-                            const std::size_t usual = random.below(2 * std::size(starts));
-                            const std::size_t odd = random.below(2 * std::size(starts));
+                            const std::size_t usual = random.below(3 * std::size(starts));
+                            const std::size_t odd = random.below(3 * std::size(starts));
                             const auto who = static_cast<NodeId>(random.below(all.size()));
                             // Where all of them have called both before, they are kept, or inline.
                             for (const std::size_t before : {usual, odd}) {
                               if (seed % 2 == 0) continue;
-                              Buffers buffers(all.size(), before % 2 == 0 ? 3 : 5000);
-                              co_await starts[before / 2](node, all, buffers);
+                              Buffers buffers(all.size(), counts[before % 3]);
+                              co_await starts[before / 3](node, all, buffers);
                             }
                             const std::size_t mine = node.id() == who ? odd : usual;
-                            Buffers buffers(all.size(), mine % 2 == 0 ? 3 : 5000);
-                            const std::string said = co_await outcome(starts[mine / 2](node, all, buffers));
+                            Buffers buffers(all.size(), counts[mine % 3]);
+                            const std::string said = co_await outcome(starts[mine / 3](node, all, buffers));
                             // Who only gives, such as a broadcast's root, may be through before it could
                             // know.
                             EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))

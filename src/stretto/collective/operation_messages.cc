@@ -16,7 +16,7 @@ namespace stretto {
 namespace {
 
 bool may_be_eager(const PlacedStep& send) noexcept {
-  return !send.is_large() && (!send.is_pulled || send.data.bytes <= most_sent_though_pulled);
+  return !send.is_large() && (!send.is_pulled || send.data.bytes <= send.most_sent());
 }
 
 }  // namespace

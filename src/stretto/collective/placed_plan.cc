@@ -65,6 +65,8 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       const bool is_combined = lowering.in_place[index];
       placed.is_lent = placed.shares_memory && lowering.lent[index] && (is_combined || !layout.is_listed()) &&
                        lending.include(placed.data.bytes, is_combined);
+      // Over what nobody combines nobody writes: in place it is copied onto itself at most.
+      placed.may_be_written_over = placed.is_lent && is_combined;
       const bool is_read = placed.is_large() && (is_combined || receivers_read(plan.schedule().shape));
       placed.is_pulled = placed.is_lent || (placed.shares_memory && is_read);
       const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !is_combined;

@@ -24,7 +24,7 @@ inline constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
 
 /// What a receiver is to combine from where it lies, but cannot reach, is sent up to here, and staged above: what is
 /// sent is copied twice, into a ring and out of it.
-inline constexpr std::size_t most_sent_though_pulled = 2048;
+inline constexpr std::size_t most_sent_though_combined = 2048;
 
 /// A step of a plan, with what is the same in all calls that are alike: where its data lie, and how they are moved.
 struct PlacedStep {
@@ -32,10 +32,11 @@ struct PlacedStep {
   /// Of a message: whether this node and the peer reach each other's memory.
   bool shares_memory = false;
   /// Of a message: its receiver combines it from where it lies at the sender (see Lowering::in_place), or copies it
-  /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent_though_pulled` it is sent instead where
-  /// it can't be read there.
+  /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent` it is sent instead where it can't be
+  /// read there.
   bool is_pulled = false;
   bool is_lent = false;                    ///< see Lowering::lent
+  bool may_be_written_over = false;        ///< of what is lent: by this call, where it is in place
   std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends
   std::uint32_t alike_in_a_row = 0;        ///< how many of those send the same small message, each to another peer
   fabric::Multicast* multicast = nullptr;  ///< to the peers of the alike ones; null: to one after the other
@@ -55,6 +56,7 @@ struct PlacedStep {
 
   bool is_message() const noexcept { return kind == schedule::StepKind::send || kind == schedule::StepKind::receive; }
   bool is_large() const noexcept { return data.bytes > eager_bytes; }
+  std::size_t most_sent() const noexcept { return may_be_written_over ? most_sent_though_combined : eager_bytes; }
 };
 
 /// A plan for calls of one layout.

@@ -11,7 +11,9 @@ struct Placement;
 struct LendingLimits {
   std::uint64_t most_sent;    ///< more are lent
   std::uint64_t most_copied;  ///< but where nobody combines them, no more than these
-  bool receipts;              ///< who has read them says so in a word (docs/decisions/0054), not by a message
+  /// In a call that is done in itself who has read them says so in a word (docs/decisions/0054), not by a message; it
+  /// is taken for one, though it may be given up, or be too large for that.
+  bool receipts;
 
   bool include(std::uint64_t bytes, bool are_combined) const noexcept {
     return bytes > most_sent && (are_combined || bytes <= most_copied);
