@@ -103,29 +103,32 @@ TEST_P(Exchange, MemoryMayGoWhenTheEventHasTriggered) {
   });
 }
 
+// The same vector again and again, in which each has its own block; by that schedule.
+Task<> gather_in_place(Node& node, const Group& all, const char* algorithm, std::size_t block, bool in_segment) {
+  Vectors vectors(node, block * all.size(), in_segment, true);
+  const std::span<std::int64_t> output = vectors.output;
+  const std::span<std::int64_t> mine = output.subspan(node.id() * block, block);
+  for (int number = 0; number < 3; ++number) {
+    std::fill(output.begin(), output.end(), -1);
+    for (std::size_t i = 0; i < block; ++i) mine[i] = value(node.id(), i, number);
+    const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
+    co_await allgather(node, all, std::span<const std::int64_t>(mine), output, options);
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      if (output[i] == value(static_cast<NodeId>(i / block), i % block, number)) continue;
+      ADD_FAILURE() << algorithm << ", node " << node.id() << ", element " << i << " of blocks of " << block;
+      co_return;
+    }
+  }
+}
+
 // What is in place already lies where it belongs; what follows the first round sends what it got.
 TEST_P(Exchange, AllgathersLendWhatIsInPlaceToo) {
   run(5, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
     for (const char* const algorithm : {"ring_allgather", "bruck_allgather", "recursive_doubling_allgather", ""}) {
       for (const std::size_t block : {32U, 33U, 513U, 2049U}) {
-        for (const bool in_segment : {true, false}) {
-          SegmentArray<std::int64_t> shared(node, in_segment ? block * all.size() : 1);
-          std::vector<std::int64_t> own(in_segment ? 0 : block * all.size());
-          const std::span<std::int64_t> output = in_segment ? std::span<std::int64_t>(shared) : std::span(own);
-          const std::span<std::int64_t> mine = output.subspan(node.id() * block, block);
-          for (int number = 0; number < 3; ++number) {
-            std::fill(output.begin(), output.end(), -1);
-            for (std::size_t i = 0; i < block; ++i) mine[i] = value(node.id(), i, number);
-            co_await allgather(node, all, std::span<const std::int64_t>(mine), output,
-                               CollectiveOptions().algorithm(algorithm));
-            for (std::size_t i = 0; i < output.size(); ++i) {
-              if (output[i] == value(static_cast<NodeId>(i / block), i % block, number)) continue;
-              ADD_FAILURE() << algorithm << ", node " << node.id() << ", element " << i << " of blocks of " << block;
-              co_return;
-            }
-          }
-        }
+        co_await gather_in_place(node, all, algorithm, block, true);
+        co_await gather_in_place(node, all, algorithm, block, false);
       }
     }
   });
