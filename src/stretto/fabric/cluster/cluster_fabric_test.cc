@@ -461,6 +461,39 @@ TEST(ClusterFabric, PiecesThatFitNowhereAreRefused) {
   }
 }
 
+TEST(ClusterFabric, AFurtherLineOfAnotherMessageIsRefused) {
+  using cluster::OwnKind;
+  TestJob job(2);
+  job[1].endpoint().segment().allocate(200);
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  forge(OwnKind::put_piece, cluster::PutPieceHeader{0, 100, 0, 1}, 100);
+  forge_in(1, OwnKind::notification, bytes_of(Notification{1}), 0, 2);
+  job.settle();
+  ASSERT_TRUE(job[1].lost.contains(0));
+  EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input);
+  EXPECT_NE(std::string_view(job[1].lost.at(0).what()).find("one of its lines is of another"), std::string_view::npos);
+  EXPECT_TRUE(job[1].notifications.empty());
+}
+
+// As where its sender is stopped, or dies, while it writes.
+TEST(ClusterFabric, WhatIsHalfWrittenKeepsNobodyAwake) {
+  TestJob job(2);
+  job[1].endpoint().segment().allocate(200);
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  forge(cluster::OwnKind::put_piece, cluster::PutPieceHeader{0, 100, 0, 1}, 100);  // three lines; one is there
+  job.settle();                                                                    // or it would not end
+  EXPECT_TRUE(job[1].endpoint().arm());
+  job[1].endpoint().disarm();
+  EXPECT_TRUE(job[1].lost.empty());
+  job.nodes[0].reset();
+  job.settle();
+  ASSERT_TRUE(job[1].lost.contains(0));
+  EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::peer_lost);
+  EXPECT_TRUE(job[1].notifications.empty());
+}
+
 // What one peer is told, or may be sent, comes by the ring that it alone reads.
 TEST(ClusterFabric, WhatIsForOneIsRefusedWhereSeveralRead) {
   using cluster::OwnKind;

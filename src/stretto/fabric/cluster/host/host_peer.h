@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,11 +54,18 @@ struct HostPeer {
   bool waiting = false;    ///< its outbox is on the transport's list
   std::map<std::uint64_t, PendingGet> gets;
 
+  /// Whether one has begun to come.
   bool has_message() const noexcept {
     return standing == Standing::present && (reader.ready() || (!multicasts.empty() && has_multicast()));
   }
+  /// Whether one can be taken now.
+  bool has_whole_message() const noexcept {
+    const auto is_whole = [](const MulticastReader& each) { return each.reader.whole(); };
+    return standing == Standing::present &&
+           (reader.whole() || std::any_of(multicasts.begin(), multicasts.end(), is_whole));
+  }
   bool has_multicast() const noexcept { return ready_multicast() < multicasts.size(); }
-  /// The first of those that has a message; their number when none has.
+  /// The first of those in which one has begun to come; their number when there is none.
   std::size_t ready_multicast() const noexcept {
     std::size_t at = 0;
     while (at < multicasts.size() && !multicasts[at].reader.ready()) ++at;

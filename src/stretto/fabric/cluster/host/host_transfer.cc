@@ -114,9 +114,7 @@ bool HostTransport::progress() {
   const Progressing guard(progressing_);
   bool happened = notice_senders();
   for (std::size_t i = 0; i < receiving_.size(); ++i) {
-    if (!receiving_[i]->has_message()) continue;
-    receive(*receiving_[i]);
-    happened = true;
+    if (receiving_[i]->has_message()) happened |= receive(*receiving_[i]);
   }
   if (!waiting_.empty()) happened |= drain_waiting();
   if (time_to_look()) happened |= look_around(0);
@@ -182,19 +180,22 @@ bool HostTransport::take_up_senders() {
   return happened;
 }
 
-void HostTransport::receive(HostPeer& peer) {
+// Returns whether anything had come.
+bool HostTransport::receive(HostPeer& peer) {
+  bool happened = false;
   LineHead head;
   for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, peer.reader, head);
        ++i) {
     handle(peer, head);
+    happened = true;
   }
   if (peer.reader.give_back()) peer.memory->ring_if_armed();
   // Backwards: one of them may go.
   for (std::size_t at = peer.multicasts.size(); at-- > 0;) {
     const auto deliver = [this](const Message& message) { sink_.on_message(message); };
-    for (int i = 0; i < messages_a_turn && take_multicast(peer, at, deliver); ++i) {
-    }
+    for (int i = 0; i < messages_a_turn && take_multicast(peer, at, deliver); ++i) happened = true;
   }
+  return happened;
 }
 
 // The next message's bytes are in the buffer then. False: there is none, or no good one.
@@ -206,8 +207,9 @@ inline bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHea
 }
 
 void HostTransport::blame(HostPeer& peer, LineHead malformed) {
-  const std::string why(fault_of(malformed));
-  sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " + why));
+  const std::string_view why = fault_of(malformed);
+  sink_.on_peer_lost(peer.node, fault(peer, "it sent a malformed message: " +
+                                                std::string(why.empty() ? "one of its lines is of another" : why)));
 }
 
 // Hands on the next message of a ring that several read. False: none has come, or none comes after it. Nobody waits for
@@ -324,7 +326,7 @@ bool HostTransport::drain_waiting() {
 bool HostTransport::anything_to_do() {
   if (senders_unnoticed() || !ended_.empty()) return true;
   for (const HostPeer* const peer : receiving_) {
-    if (peer->has_message()) return true;
+    if (peer->has_whole_message()) return true;
   }
   return std::any_of(waiting_.begin(), waiting_.end(), [](HostPeer* peer) { return peer->outbox->can_advance(); });
 }

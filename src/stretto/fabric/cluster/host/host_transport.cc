@@ -204,7 +204,7 @@ void HostTransport::end(HostPeer& peer, const Error& cause) {
   }
   // All that it wrote before the end is in its ring: nothing of a peer's last words is lost.
   notice_senders();
-  while (is_noticed(peer) && peer.has_message()) receive(peer);
+  while (is_noticed(peer) && peer.has_whole_message()) receive(peer);
   if (peer.standing == Standing::lost) return;
   if (peer.said_goodbye) {
     let_go(peer, Standing::left);

@@ -95,7 +95,7 @@ class HostTransport final : public Transport {
   bool notice_senders() { return senders_unnoticed() && take_up_senders(); }
   bool take_up_senders();
   void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
-  void receive(HostPeer& peer);
+  bool receive(HostPeer& peer);
   bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
   void blame(HostPeer& peer, LineHead malformed);
   template <class Use>
@@ -136,7 +136,7 @@ class HostTransport final : public Transport {
   bool progressing_ = false;
   std::vector<std::pair<HostPeer*, Error>> ended_;  // during `start`; reported by the first progress
   std::atomic<bool> look_around_{true};
-  alignas(64) std::array<std::byte, max_message_bytes> buffer_;  // a message while it is handled
+  alignas(64) std::array<std::byte, max_message_line_bytes> buffer_;  // a message while it is handled
 };
 
 }  // namespace stretto::fabric::cluster

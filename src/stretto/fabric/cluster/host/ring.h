@@ -53,20 +53,15 @@ class RingWriter {
     const LineHead head{kind, static_cast<std::uint16_t>(header.size()), static_cast<std::uint16_t>(payload.size())};
     const std::uint32_t count = head.lines();
     if (!has_room(count)) return false;
-    RingLine& first = lines_[written_ & mask_];
     if (count == 1) {
-      copy_bytes(first.bytes, header);
-      copy_bytes(first.bytes + header.size(), payload);
+      RingLine& line = line_at(written_);
+      copy_bytes(line.bytes, header);
+      copy_bytes(line.bytes + header.size(), payload);
+      line.word.store(encode_word(head, written_), std::memory_order_release);
     } else {
       write_long(head, header, payload);
     }
-    const std::uint64_t next = written_ + count;
-    if (was_overwritten(next)) {
-      lines_[next & mask_].word.store(0, std::memory_order_relaxed);
-      mark(next, next + 1, false);
-    }
-    first.word.store(encode_word(head, written_), std::memory_order_release);
-    written_ = next;
+    written_ += count;
     return true;
   }
 
@@ -79,13 +74,8 @@ class RingWriter {
   }
 
  private:
+  RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
   std::uint64_t least_consumed() const noexcept;
-  bool was_overwritten(std::uint64_t position) const noexcept {
-    const std::uint64_t line = position & mask_;
-    return (overwritten_[line / 64] >> (line % 64) & 1U) != 0;
-  }
-  void mark(std::uint64_t first, std::uint64_t end, bool overwritten) noexcept;
-  void copy_tail(std::uint64_t position, ConstByteSpan bytes) noexcept;
   void write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept;
 
   RingLine* lines_ = nullptr;
@@ -93,12 +83,9 @@ class RingWriter {
   std::uint64_t written_ = 0;
   std::uint64_t limit_ = 0;  // lines below this position are free, as far as we have looked
   std::vector<const ConsumedCounter*> readers_;
-  // One bit a line: whether its word holds a message's bytes, which could look like a word when it becomes a first
-  // line.
-  std::vector<std::uint64_t> overwritten_;
 };
 
-/// The receiving end. Reads each word once, judges it, and copies the message before anyone looks at its bytes.
+/// The receiving end. Judges each word as it was read, and copies the message before anyone looks at its bytes.
 class RingReader {
  public:
   RingReader() = default;
@@ -107,11 +94,12 @@ class RingReader {
   RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
              std::uint64_t position = 0) noexcept;
 
-  /// Whether `take` would return something else than `empty`.
+  /// Whether a message has begun to come.
   bool ready() const noexcept {
-    const std::uint64_t word = lines_[position_ & mask_].word.load(std::memory_order_relaxed);
-    return holds_sequence(word, position_);
+    return holds_sequence(line_at(position_).word.load(std::memory_order_relaxed), position_);
   }
+  /// Whether `take` would return something else than `empty`: a message is there, whole, or a bad line.
+  bool whole() const noexcept;
 
   /// What to do between two looks for a message that may have so many bytes. Of two to four lines, asks for the further
   /// ones, so that they come together with the first, and lets looks overlap. Of more lines their writer would lose
@@ -123,19 +111,21 @@ class RingReader {
     } else if (lines > most_expected_lines) {
       finish_look();
     } else {
-      for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(position_ + line) & mask_]);
+      for (std::size_t line = 1; line < lines; ++line) __builtin_prefetch(&line_at(position_ + line));
     }
   }
 
-  /// Takes the next message: its bytes, header first, are copied to `buffer`. After `bad` the ring is unusable.
-  /// REQUIRES: buffer holds max_message_bytes bytes.
+  /// Takes the next message: its bytes, header first, are copied to `buffer`. One that is still being written is waited
+  /// for while a line may be on its way; if its writer has stopped meanwhile, it is not there yet. After `bad` the ring
+  /// is unusable. REQUIRES: buffer holds max_message_line_bytes bytes.
   DecodedLine take(std::byte* buffer) noexcept {
-    const RingLine& first = lines_[position_ & mask_];
-    const DecodedLine line = decode_word(first.word.load(std::memory_order_acquire), position_);
+    const RingLine& first = line_at(position_);
+    DecodedLine line = decode_word(first.word.load(std::memory_order_acquire), position_);
     if (line.state != LineState::message) return line;
     std::memcpy(buffer, first.bytes, RingLine::inline_bytes);  // a fixed size is cheaper than an exact one
-    if (line.head.bytes() > RingLine::inline_bytes) copy_rest(buffer, line.head.bytes());
-    position_ += line.head.lines();
+    const std::uint32_t lines = line.head.lines();
+    if (lines > 1) line.state = take_further(buffer, lines);
+    if (line.state == LineState::message) position_ += lines;
     return line;
   }
 
@@ -153,7 +143,11 @@ class RingReader {
  private:
   static constexpr std::size_t most_expected_lines = 4;
 
-  void copy_rest(std::byte* buffer, std::size_t bytes) const noexcept;
+  const RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
+  LineState look_at_further(std::uint64_t position) const noexcept {
+    return state_of_further_word(line_at(position).word.load(std::memory_order_acquire), position);
+  }
+  LineState take_further(std::byte* buffer, std::uint32_t lines) const noexcept;
 
   const RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;

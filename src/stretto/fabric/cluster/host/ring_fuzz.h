@@ -20,14 +20,14 @@ inline int fuzz_ring_reader(ConstByteSpan bytes) {
   }
   ConsumedCounter consumed;
   RingReader reader(lines.data(), least_ring_lines, &consumed);
-  std::vector<std::byte> buffer(max_message_bytes);
+  std::vector<std::byte> buffer(max_message_line_bytes);
   int messages = 0;
   // No line can be a message twice, since its position has moved on.
   for (;; ++messages) {
     if (messages > static_cast<int>(lines.size())) std::abort();
-    const bool ready = reader.ready();
+    const bool whole = reader.whole();
     const DecodedLine line = reader.take(buffer.data());
-    if (ready != (line.state != LineState::empty)) std::abort();
+    if (whole != (line.state != LineState::empty)) std::abort();
     if (line.state != LineState::message) return messages;
     if (line.head.kind == 0 || line.head.kind >= end_of_kinds || line.head.header_bytes > max_header_bytes ||
         line.head.bytes() > max_message_bytes || line.head.lines() > max_message_lines) {

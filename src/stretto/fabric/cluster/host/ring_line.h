@@ -10,8 +10,9 @@
 
 namespace stretto::fabric::cluster {
 
-/// One cache line of a ring. A message begins in a line of its own: up to `inline_bytes` bytes of it and, stored last,
-/// the *word* that says what it is; the rest follows in whole lines.
+/// One cache line of a ring: up to `inline_bytes` bytes of a message and, stored last, the *word*. That of a message's
+/// first line says what it is, those of its further lines that they are there: who reads is at the first ones while the
+/// last ones are written (decision 56).
 struct alignas(64) RingLine {
   static constexpr std::size_t inline_bytes = 56;
 
@@ -35,11 +36,13 @@ enum class OwnKind : std::uint8_t {
   multicast_end,                  ///< in such a ring: its readers are to read on no further
 };
 inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::multicast_end) + 1;
+/// Of no message: what the words of further lines say.
+inline constexpr std::uint8_t kind_of_further_lines = 255;
+static_assert(end_of_kinds <= kind_of_further_lines);
 
 /// How many lines a message of so many bytes takes.
 constexpr std::size_t lines_of(std::size_t bytes) noexcept {
-  if (bytes <= RingLine::inline_bytes) return 1;
-  return 2 + (bytes - RingLine::inline_bytes - 1) / sizeof(RingLine);
+  return bytes == 0 ? 1 : (bytes + RingLine::inline_bytes - 1) / RingLine::inline_bytes;
 }
 
 /// What the word of a message's first line says.
@@ -54,8 +57,9 @@ struct LineHead {
   friend bool operator==(const LineHead&, const LineHead&) = default;
 };
 
-/// The most lines that one message takes.
+/// The most lines that one message takes, and the bytes of so many.
 inline constexpr std::uint32_t max_message_lines{lines_of(max_message_bytes)};
+inline constexpr std::size_t max_message_line_bytes = max_message_lines * RingLine::inline_bytes;
 
 /// `position` is how many lines of the ring were written before this one, since its start. Its low bits, plus one so
 /// that fresh memory matches nothing soon, tell this lap's word from the last one's.
@@ -92,6 +96,16 @@ inline DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexc
                                    head.header_bytes <= max_header_bytes && head.bytes() <= max_message_bytes;
   const bool is_good = is_message_of_above || fault_of(head).empty();
   return {is_good ? LineState::message : LineState::bad, head};
+}
+
+constexpr std::uint64_t encode_further_word(std::uint64_t position) noexcept {
+  return encode_word({kind_of_further_lines, 0, 0}, position);
+}
+
+/// The same for the word of a further line.
+constexpr LineState state_of_further_word(std::uint64_t word, std::uint64_t position) noexcept {
+  if (word == encode_further_word(position)) return LineState::message;
+  return holds_sequence(word, position) ? LineState::bad : LineState::empty;
 }
 
 // The headers of the transport's own kinds. Every field is a peer's word.

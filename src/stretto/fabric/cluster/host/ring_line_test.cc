@@ -70,6 +70,17 @@ TEST(RingLine, OwnKindsHaveTheirOwnSizes) {
   EXPECT_EQ(state_of(OwnKind::multicast_end, 8, 0), LineState::bad);
 }
 
+TEST(RingLine, FurtherLinesAreNoMessages) {
+  for (const std::uint64_t position : {0U, 5U, 0xffffffU}) {
+    const std::uint64_t word = encode_further_word(position);
+    EXPECT_EQ(decode_word(word, position).state, LineState::bad);
+    EXPECT_EQ(state_of_further_word(word, position), LineState::message);
+    EXPECT_EQ(state_of_further_word(word, position + 512), LineState::empty);
+    EXPECT_EQ(state_of_further_word(word ^ std::uint64_t{1} << 40U, position), LineState::bad);
+    EXPECT_EQ(state_of_further_word(0, position), LineState::empty);
+  }
+}
+
 // Every mutation of a good word, and words of no origin, are either refused or within all limits.
 TEST(RingLine, NoWordBreaksALimit) {
   Random random(2);
@@ -99,8 +110,8 @@ TEST(RingLine, LinesAreCountedByWhatFits) {
   EXPECT_EQ((LineHead{test_kind, 0, 0}.lines()), 1U);
   EXPECT_EQ((LineHead{test_kind, 16, 40}.lines()), 1U);
   EXPECT_EQ((LineHead{test_kind, 16, 41}.lines()), 2U);
-  EXPECT_EQ((LineHead{test_kind, 0, 56 + 64}.lines()), 2U);
-  EXPECT_EQ((LineHead{test_kind, 0, 56 + 65}.lines()), 3U);
+  EXPECT_EQ((LineHead{test_kind, 0, 2 * 56}.lines()), 2U);
+  EXPECT_EQ((LineHead{test_kind, 0, 2 * 56 + 1}.lines()), 3U);
   EXPECT_EQ((LineHead{test_kind, 0, max_message_bytes}.lines()), max_message_lines);
 }
 

@@ -22,7 +22,7 @@ struct Ring {
   ConsumedCounter consumed;
   RingWriter writer{lines.data(), least_ring_lines, &consumed};
   RingReader reader{lines.data(), least_ring_lines, &consumed};
-  std::vector<std::byte> buffer = std::vector<std::byte>(max_message_bytes);
+  std::vector<std::byte> buffer = std::vector<std::byte>(max_message_line_bytes);
 };
 
 std::vector<std::byte> random_bytes(Random& random, std::size_t size) {
@@ -34,9 +34,9 @@ std::vector<std::byte> random_bytes(Random& random, std::size_t size) {
 // Sizes around the limits of lines, and some large ones.
 std::size_t random_size(Random& random) {
   switch (random.below(4)) {
-    case 0: return random.below(57);
+    case 0: return random.below(RingLine::inline_bytes + 1);
     case 1: return random.below(300);
-    case 2: return 56 + 64 * random.below(20);
+    case 2: return RingLine::inline_bytes * random.below(20);
     default: return random.below(max_message_bytes - max_header_bytes + 1);
   }
 }
@@ -95,7 +95,7 @@ TEST(Ring, SeveralReadersReadAllOfItSeeds) {
     RingWriter writer(lines.data(), least_ring_lines);
     std::vector<Reader> readers;
     std::vector<std::vector<std::byte>> sent;
-    std::vector<std::byte> buffer(max_message_bytes);
+    std::vector<std::byte> buffer(max_message_line_bytes);
     for (int step = 0; step < 20'000; ++step) {
       if (readers.size() < 4 && random.below(500) == 0) {
         auto consumed = std::make_unique<ConsumedCounter>();
@@ -156,30 +156,47 @@ TEST(Ring, AnEmptyRingHasRoomForTheLargestMessage) {
   }
 }
 
-// Payloads made of what looks like the first line of a message at each coming position.
-TEST(Ring, DataThatLooksLikeAMessageIsNone) {
-  Ring ring;
-  std::uint64_t position = 0;
-  for (int i = 0; i < 2000; ++i) {
-    std::vector<std::byte> forged(56 + 64 * 100);
-    const std::uint64_t lap = position / least_ring_lines;
-    for (std::uint64_t line = 1; line <= 100; ++line) {
-      // What this very line would hold if a message started there on the next lap.
-      const std::uint64_t at = position + line;
-      const std::uint64_t word = encode_word({kind, 1, 1}, at + least_ring_lines);
-      std::memcpy(forged.data() + line * 64 - 8 + 56, &word, sizeof(word));
-    }
-    ASSERT_TRUE(ring.writer.try_write(kind, {}, forged)) << lap;
-    ASSERT_EQ(ring.reader.take(ring.buffer.data()).head.payload_bytes, forged.size());
-    ring.reader.give_back();
-    position += 101;
-    for (int small = 0; small < i % 7; ++small, ++position) {
-      ASSERT_FALSE(ring.reader.ready()) << "at position " << position;
-      ASSERT_TRUE(ring.writer.try_write(kind, {}, bytes_of(small)));
-      ASSERT_EQ(ring.reader.take(ring.buffer.data()).head.payload_bytes, sizeof(small));
+// As a reader finds a ring whose writer is stopped in the middle of a message, at each of its lines.
+TEST(Ring, WhatIsHalfWrittenIsNotThereYet) {
+  Random random(7);
+  const std::vector<std::byte> payload = random_bytes(random, 1000);
+  for (std::uint64_t before = 0; before < 3 * least_ring_lines; before += 97) {
+    Ring ring;
+    for (std::uint64_t i = 0; i < before; ++i) {
+      ASSERT_TRUE(ring.writer.try_write(kind, {}, {}));
+      ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::message);
       ring.reader.give_back();
     }
     ASSERT_FALSE(ring.reader.ready());
+    const std::uint64_t first = ring.writer.position();
+    ASSERT_TRUE(ring.writer.try_write(kind, bytes_of(before), payload));
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t at = first; at < ring.writer.position(); ++at) {
+      words.push_back(ring.lines[at % least_ring_lines].word.exchange(0));
+    }
+    ASSERT_EQ(words.size(), lines_of(sizeof before + payload.size()));
+    for (std::size_t line = 0; line < words.size(); ++line) {
+      ASSERT_FALSE(ring.reader.whole());
+      ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::empty);
+      ring.lines[(first + line) % least_ring_lines].word = words[line];
+      ASSERT_TRUE(ring.reader.ready());
+    }
+    ASSERT_TRUE(ring.reader.whole());
+    ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::message);
+    ASSERT_TRUE(std::equal(payload.begin(), payload.end(), ring.buffer.begin() + sizeof before));
+    ASSERT_FALSE(ring.reader.ready());
+  }
+}
+
+TEST(Ring, AFurtherLineOfAnotherMessageIsBad) {
+  const std::vector<std::byte> payload(1000);
+  const std::uint64_t lines = lines_of(payload.size());
+  for (std::uint64_t line = 1; line < lines; ++line) {
+    Ring ring;
+    ASSERT_TRUE(ring.writer.try_write(kind, {}, payload));
+    ring.lines[line].word = encode_word({kind, 8, 8}, line);
+    EXPECT_TRUE(ring.reader.whole());
+    EXPECT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::bad) << "line " << line;
   }
 }
 
