@@ -289,10 +289,13 @@ def main():
     times = [row for row in rows if row.get("operation") in OPERATIONS]
     if hosts := [row for row in times if "bits_per_second" in row]:
         print_hosts(hosts)
-    if times := [row for row in times if "bits_per_second" not in row]:
+    rewritten = [row for row in times if row.get("input") == "rewritten"]
+    if times := [row for row in times if "bits_per_second" not in row and row not in rewritten]:
         print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
         print_times(times, "p99_seconds", "The same: 99th percentile")
         print_times(times, "back_to_back_seconds", "The same, without barriers in between: mean")
+    if rewritten:
+        print_times(rewritten, "median_seconds", "Of input that is written anew before each call: median")
     if ping_pongs := of(rows, "ping_pong"):
         print_ping_pongs(ping_pongs)
     if concurrent := of(rows, "concurrent_reduce"):

@@ -55,6 +55,8 @@ def words_of(place: tuple[int, float]) -> str:
 
 def who(row: dict) -> str:
     """Whose row it is; empty for what is not drawn."""
+    if row.get("input") == "rewritten":
+        return ""
     if row["rival"] != "stretto":
         return row["rival"]
     if row.get("memory") == "user" and row["operation"] != "ping_pong":

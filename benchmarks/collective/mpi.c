@@ -3,14 +3,15 @@
 //
 //   mpicc -std=c11 -O2 -I benchmarks -o collective_mpi benchmarks/collective/mpi*.c -lm
 //   mpirun -n 2 ./collective_mpi --rival NAME [--measure latency|overlap|idle] [--operations broadcast,scan]
-//                                [--sizes 8,1024] [--seconds 0.1]
+//                                [--sizes 8,1024] [--seconds 0.1] [--input kept|rewritten]
 //
 // A latency is the maximum over the ranks of one call, each call after a barrier; the median and the 99th percentile
 // are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
-// mean.
+// mean, and what it is to rewrite the input.
 
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 typedef struct {
   Options common;
   const char* measure;
+  bool rewrites_input;
   Operation operations[most_words];
   int operation_count;
 } CollectiveOptions;
@@ -36,12 +38,15 @@ static Operation operation_named(const char* name) {
 static void set_collective_option(CollectiveOptions* options, const char* name, char* value) {
   if (!strcmp(name, "--measure")) {
     options->measure = value;
+  } else if (!strcmp(name, "--input")) {
+    options->rewrites_input = !strcmp(value, "rewritten");
+    if (!options->rewrites_input && strcmp(value, "kept")) fail("--input is kept or rewritten");
   } else if (!strcmp(name, "--operations")) {
     const char* words[most_words];
     options->operation_count = words_of(value, words);
     for (int i = 0; i < options->operation_count; ++i) options->operations[i] = operation_named(words[i]);
   } else if (!set_option(&options->common, name, value)) {
-    fail("the options are --rival, --measure, --operations, --sizes and --seconds");
+    fail("the options are --rival, --measure, --operations, --sizes, --seconds and --input");
   }
 }
 
@@ -75,7 +80,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const CollectiveOptions options = collective_options_from(argc, argv);
-  begin_measurements(options.common.rival);
+  begin_measurements(options.common.rival, options.rewrites_input);
   if (!strcmp(options.measure, "latency")) {
     measure_latencies(&options);
   } else if (!strcmp(options.measure, "overlap")) {

@@ -2,6 +2,7 @@
 #include "collective/mpi_call.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,8 +16,15 @@ Call make_call(Operation operation, size_t bytes) {
   call.output_size = call.block * output_blocks(operation, rank, ranks);
   call.input = allocate(call.input_size * sizeof(double));
   call.output = allocate(call.output_size * sizeof(double));
-  for (size_t i = 0; i < call.input_size; ++i) call.input[i] = input_value(rank, i);
+  write_input(&call);
   return call;
+}
+
+void write_input(const Call* call) {
+  const bool is_output = gives_output(call->operation, rank);
+  double* input = is_output ? call->output : call->input;
+  const size_t size = is_output ? call->output_size : call->input_size;
+  for (size_t i = 0; i < size; ++i) input[i] = input_value(rank, i);
 }
 
 void free_call(Call* call) {

@@ -17,6 +17,9 @@ extern int rank, ranks;
 Call make_call(Operation operation, size_t bytes);
 void free_call(Call* call);
 
+// Gives the input the values that it has.
+void write_input(const Call* call);
+
 void run_call(const Call* call);
 
 // Makes the output what no call gives.

@@ -13,6 +13,7 @@
 #include "stretto/program/computation.h"
 
 static const char* rival_name;
+static bool rewrites_input;
 
 static double over_ranks(double value, MPI_Op operator) {
   double result;
@@ -20,11 +21,16 @@ static double over_ranks(double value, MPI_Op operator) {
   return result;
 }
 
-void begin_measurements(const char* rival) { rival_name = rival; }
+void begin_measurements(const char* rival, bool input_is_rewritten) {
+  rival_name = rival;
+  rewrites_input = input_is_rewritten;
+}
 
 static void begin_row(const char* operation) {
-  printf("{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"ranks\":%d", operation,
-         rival_name, library_version(), ranks);
+  printf(
+      "{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"input\":\"%s\",\"ranks\":%"
+      "d",
+      operation, rival_name, library_version(), rewrites_input ? "rewritten" : "kept", ranks);
 }
 
 static void end_row(void) {
@@ -43,6 +49,7 @@ static double back_to_back(const Call* call, int count) {
 static void timed_calls(const Call* call, int count, double* seconds) {
   double* mine = allocate((size_t)count * sizeof(double));
   for (int i = 0; i < count; ++i) {
+    if (rewrites_input) write_input(call);
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = now();
     run_call(call);

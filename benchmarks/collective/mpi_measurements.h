@@ -1,10 +1,13 @@
 // What is measured of MPI. Each prints one JSON object from rank 0; times are in seconds.
 #pragma once
 
+#include <stdbool.h>
+
 #include "collective/operations.h"
 
-// Names the rival in the rows. Collective, like all that follow.
-void begin_measurements(const char* rival);
+// Names the rival in the rows, and says whether latencies are of calls whose input was written anew. Collective, like
+// all that follow.
+void begin_measurements(const char* rival, bool input_is_rewritten);
 
 // One operation at one size, for about `seconds`.
 void measure_latency(Operation operation, size_t bytes, double seconds);

@@ -59,6 +59,13 @@ static inline size_t output_blocks(Operation operation, int rank, int ranks) {
   }
 }
 
+// Whether what that rank gives lies where others get it.
+static inline int gives_output(Operation operation, int rank) { return operation == OPERATION_BROADCAST && rank == 0; }
+
+// Input that is kept may lie in the caches of whoever read it last time, where data are read in place, or in those of
+// who sends them. Where it is rewritten before each call that is timed, as by most programs, it lies in its owner's
+// caches alone. Calls back to back keep it.
+//
 // Input differs by rank and by element; all sums are exact, whatever their order.
 static inline double input_value(int rank, size_t index) { return rank + 1 + 1024.0 * (double)(index % 251); }
 
@@ -86,5 +93,5 @@ static inline double expected_output(Operation operation, int rank, int ranks, s
 
 // What the output holds before a call that is checked: nothing that could come out, but for the root's broadcast.
 static inline double value_before(Operation operation, int rank, size_t index) {
-  return operation == OPERATION_BROADCAST && rank == 0 ? input_value(0, index) : -1;
+  return gives_output(operation, rank) ? input_value(0, index) : -1;
 }

@@ -5,7 +5,7 @@
 //
 // A latency is the maximum over the nodes of one call, each call after a barrier; the median and the 99th percentile
 // are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
-// mean.
+// mean, and what it is to rewrite the input.
 
 #include <CLI/CLI.hpp>
 
@@ -32,6 +32,7 @@ struct Options {
   double seconds = 0.1;
   bool pin = false;
   std::string memory = "segment";
+  std::string input = "kept";
   std::string algorithm;
 };
 
@@ -63,6 +64,7 @@ int measure(const Options& options) {
   const stretto::NodeId first = runtime.nodes().front()->id();
   const collective_bench::Setting setting{.fabric = runtime_options.fabric,
                                           .memory = options.memory == "user" ? Memory::user : Memory::segment,
+                                          .rewrites_input = options.input == "rewritten",
                                           .nodes_on_host = nodes_beside(runtime.fabric(), first),
                                           .algorithm = options.algorithm};
   runtime.run([&options, &setting, first](Node& node) -> Task<> {
@@ -97,6 +99,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--memory", options.memory,
                  "Where the vectors lie: in the node's segment, or in the user's own memory")
       ->check(CLI::IsMember({"segment", "user"}))
+      ->capture_default_str();
+  app.add_option("--input", options.input, "latency: whether the input is written anew before each call that is timed")
+      ->check(CLI::IsMember({"kept", "rewritten"}))
       ->capture_default_str();
   app.add_option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
   app.add_flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");

@@ -31,7 +31,11 @@ Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation
       output_memory_(node, memory, block_ * output_blocks(operation, rank(), ranks())),
       input_(input_memory_.values()),
       output_(output_memory_.values()) {
-  const std::span<double> input = input_memory_.values();
+  write_input();
+}
+
+void Call::write_input() {
+  const std::span<double> input = gives_output(operation_, rank()) ? output_ : input_;
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = input_value(rank(), i);
 }
 

@@ -35,6 +35,8 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  /// Gives the input the values that it has.
+  void write_input();
   stretto::Event start();
   /// Makes the output what no call gives.
   void clear();
@@ -56,7 +58,7 @@ class Call {
   const std::string algorithm_;
   Vector input_memory_;
   Vector output_memory_;
-  const std::span<const double> input_;
+  const std::span<double> input_;
   const std::span<double> output_;
 };
 

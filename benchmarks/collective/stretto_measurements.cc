@@ -44,6 +44,7 @@ ordered_json Measurements::row(const char* operation) const {
           {"version", STRETTO_VERSION},
           {"fabric", setting_.fabric},
           {"memory", setting_.memory == Memory::segment ? "segment" : "user"},
+          {"input", setting_.rewrites_input ? "rewritten" : "kept"},
           {"algorithm", setting_.algorithm},
           {"ranks", node_.size()}};
 }
@@ -56,6 +57,7 @@ void Measurements::print(const ordered_json& row) const {
 Task<std::vector<double>> Measurements::timed_calls(Call& call, std::size_t count) {
   std::vector<double> mine(count);
   for (double& seconds : mine) {
+    if (setting_.rewrites_input) call.write_input();
     co_await barrier(node_, all_);
     const double start = node_.now();
     co_await call.start();

@@ -17,8 +17,9 @@ namespace collective_bench {
 struct Setting {
   std::string fabric;
   Memory memory = Memory::segment;
-  unsigned nodes_on_host = 1;  ///< on the host of this process
-  std::string algorithm;       ///< of all operations, by name; empty: chosen
+  bool rewrites_input = false;  ///< before each call that is timed
+  unsigned nodes_on_host = 1;   ///< on the host of this process
+  std::string algorithm;        ///< of all operations, by name; empty: chosen
 };
 
 /// One node's part of the measurements, each of which all nodes call and node 0 prints as one JSON object; times are in
