@@ -286,11 +286,12 @@ def main():
     print_notes(rows)
     if events := [row for row in rows if "benchmark" in row]:
         print_events(events)
-    times = [row for row in rows if row.get("operation") in OPERATIONS]
+    all_times = [row for row in rows if row.get("operation") in OPERATIONS]
+    rewritten = [row for row in all_times if row.get("input") == "rewritten"]
+    times = [row for row in all_times if row.get("input") != "rewritten"]
     if hosts := [row for row in times if "bits_per_second" in row]:
         print_hosts(hosts)
-    rewritten = [row for row in times if row.get("input") == "rewritten"]
-    if times := [row for row in times if "bits_per_second" not in row and row not in rewritten]:
+    if times := [row for row in times if "bits_per_second" not in row]:
         print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
         print_times(times, "p99_seconds", "The same: 99th percentile")
         print_times(times, "back_to_back_seconds", "The same, without barriers in between: mean")

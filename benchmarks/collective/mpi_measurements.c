@@ -27,10 +27,8 @@ void begin_measurements(const char* rival, bool input_is_rewritten) {
 }
 
 static void begin_row(const char* operation) {
-  printf(
-      "{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"input\":\"%s\",\"ranks\":%"
-      "d",
-      operation, rival_name, library_version(), rewrites_input ? "rewritten" : "kept", ranks);
+  printf("{\"operation\":\"%s\",\"rival\":\"%s\",\"version\":\"%s\",\"fabric\":\"processes\",\"ranks\":%d", operation,
+         rival_name, library_version(), ranks);
 }
 
 static void end_row(void) {
@@ -46,10 +44,10 @@ static double back_to_back(const Call* call, int count) {
 }
 
 // Fills `seconds`, sorted: of each call the maximum over the ranks.
-static void timed_calls(const Call* call, int count, double* seconds) {
+static void timed_calls(const Call* call, int count, bool rewrites, double* seconds) {
   double* mine = allocate((size_t)count * sizeof(double));
   for (int i = 0; i < count; ++i) {
-    if (rewrites_input) write_input(call);
+    if (rewrites) write_input(call);
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = now();
     run_call(call);
@@ -86,14 +84,15 @@ void measure_latency(Operation operation, size_t bytes, double budget) {
   check_call(&call);
   const int iterations = iterations_that_fit(&call, budget);
   double* seconds = allocate((size_t)iterations * sizeof(double));
-  timed_calls(&call, iterations, seconds);
+  timed_calls(&call, iterations, rewrites_input, seconds);
   const double mean = back_to_back(&call, iterations);
   check_call(&call);
   if (rank == 0) {
     begin_row(operation_names[operation]);
-    printf(
-        ",\"bytes\":%zu,\"iterations\":%d,\"median_seconds\":%.9g,\"p99_seconds\":%.9g,\"back_to_back_seconds\":%.9g",
-        bytes, iterations, seconds[iterations / 2], seconds[(int)ceil(0.99 * iterations) - 1], mean);
+    printf(",\"input\":\"%s\",\"bytes\":%zu,\"iterations\":%d,\"median_seconds\":%.9g,\"p99_seconds\":%.9g",
+           rewrites_input ? "rewritten" : "kept", bytes, iterations, seconds[iterations / 2],
+           seconds[(int)ceil(0.99 * iterations) - 1]);
+    if (!rewrites_input) printf(",\"back_to_back_seconds\":%.9g", mean);
     end_row();
   }
   free(seconds);
@@ -141,7 +140,7 @@ static double median_of_repetitions(double* values) {
 void measure_overlap(void) {
   Call call = make_call(OPERATION_ALLREDUCE, overlap_bytes);
   double alone[overlap_calls_alone];
-  timed_calls(&call, overlap_calls_alone, alone);
+  timed_calls(&call, overlap_calls_alone, false, alone);
   const double alone_seconds = alone[overlap_calls_alone / 2];
   const size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
 

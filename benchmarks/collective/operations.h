@@ -64,7 +64,7 @@ static inline int gives_output(Operation operation, int rank) { return operation
 
 // Input that is kept may lie in the caches of whoever read it last time, where data are read in place, or in those of
 // who sends them. Where it is rewritten before each call that is timed, as by most programs, it lies in its owner's
-// caches alone. Calls back to back keep it.
+// caches alone; calls back to back are not measured then.
 //
 // Input differs by rank and by element; all sums are exact, whatever their order.
 static inline double input_value(int rank, size_t index) { return rank + 1 + 1024.0 * (double)(index % 251); }

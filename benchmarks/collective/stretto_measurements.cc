@@ -44,7 +44,6 @@ ordered_json Measurements::row(const char* operation) const {
           {"version", STRETTO_VERSION},
           {"fabric", setting_.fabric},
           {"memory", setting_.memory == Memory::segment ? "segment" : "user"},
-          {"input", setting_.rewrites_input ? "rewritten" : "kept"},
           {"algorithm", setting_.algorithm},
           {"ranks", node_.size()}};
 }
@@ -54,10 +53,10 @@ void Measurements::print(const ordered_json& row) const {
 }
 
 /// Seconds of each of `count` calls, sorted, each the maximum over the nodes. All nodes get the same.
-Task<std::vector<double>> Measurements::timed_calls(Call& call, std::size_t count) {
+Task<std::vector<double>> Measurements::timed_calls(Call& call, std::size_t count, bool rewrites_input) {
   std::vector<double> mine(count);
   for (double& seconds : mine) {
-    if (setting_.rewrites_input) call.write_input();
+    if (rewrites_input) call.write_input();
     co_await barrier(node_, all_);
     const double start = node_.now();
     co_await call.start();
@@ -104,16 +103,17 @@ Task<> Measurements::latency(Operation operation, std::size_t bytes, double budg
   Call call(node_, all_, operation, bytes, setting_.memory, setting_.algorithm);
   co_await call.check();
   const std::size_t iterations = co_await iterations_that_fit(call, budget);
-  const std::vector<double> seconds = co_await timed_calls(call, iterations);
+  const std::vector<double> seconds = co_await timed_calls(call, iterations, setting_.rewrites_input);
   const double mean = co_await back_to_back(call, iterations);
   co_await call.check();
 
   ordered_json result = row(operation_names[operation]);
+  result["input"] = setting_.rewrites_input ? "rewritten" : "kept";
   result["bytes"] = bytes;
   result["iterations"] = iterations;
   result["median_seconds"] = seconds[iterations / 2];
   result["p99_seconds"] = stretto::program::p99_of_sorted(seconds);
-  result["back_to_back_seconds"] = mean;
+  if (!setting_.rewrites_input) result["back_to_back_seconds"] = mean;
   print(result);
 }
 
@@ -165,7 +165,7 @@ Task<> Measurements::overlap() {
                                                  " on one host: use fewer nodes, or STRETTO_WORKERS=1");
   }
   Call call(node_, all_, OPERATION_ALLREDUCE, overlap_bytes, setting_.memory, setting_.algorithm);
-  const double alone_seconds = median_of(co_await timed_calls(call, overlap_calls_alone));
+  const double alone_seconds = median_of(co_await timed_calls(call, overlap_calls_alone, false));
 
   const std::size_t steps = steps_of_overlap(alone_seconds, co_await computation_alone(timed_steps));
 

@@ -17,7 +17,7 @@ namespace collective_bench {
 struct Setting {
   std::string fabric;
   Memory memory = Memory::segment;
-  bool rewrites_input = false;  ///< before each call that is timed
+  bool rewrites_input = false;  ///< before each call whose latency is measured
   unsigned nodes_on_host = 1;   ///< on the host of this process
   std::string algorithm;        ///< of all operations, by name; empty: chosen
 };
@@ -38,7 +38,7 @@ class Measurements {
   stretto::Task<> idle();
 
  private:
-  stretto::Task<std::vector<double>> timed_calls(Call& call, std::size_t count);
+  stretto::Task<std::vector<double>> timed_calls(Call& call, std::size_t count, bool rewrites_input);
   stretto::Task<double> back_to_back(Call& call, std::size_t count);
   stretto::Task<double> after_barriers(Call& call, std::size_t count);
   stretto::Task<std::size_t> iterations_that_fit(Call& call, double budget);

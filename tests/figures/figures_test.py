@@ -92,7 +92,9 @@ class Measured(Drawn):
         machine = {"operation": "machine", "model": "a machine", "cores": 2}
         rows = [{"operation": "allreduce", "rival": rival, "fabric": "cluster", "memory": "segment", "ranks": 2,
                  "bytes": size, "median_seconds": 1e-6 * size} for rival in ("stretto", "rival") for size in (8, 1024)]
-        self.assertIn("wrote", self.measured(machine, *rows))
+        others = [row | {"rival": "unseen", "input": "rewritten"} for row in rows]
+        self.assertIn("wrote", self.measured(machine, *rows, *others))
+        self.assertNotIn("unseen", (self.folder / "drawn" / "measured.md").read_text(encoding="utf-8"))
         self.check("measured", "a machine, 2 cores", "stretto cluster", "| rival |", "| 1K |")
 
     def test_nothing_is_written_of_nothing(self):

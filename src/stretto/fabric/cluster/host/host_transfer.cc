@@ -135,6 +135,7 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
     return false;
   }
   const Progressing guard(progressing_);
+  const std::uint64_t before = taken_;
   if (is_for_one) {
     LineHead head;
     if (take_line(peer, peer.reader, head)) {
@@ -148,7 +149,7 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
   } else {
     take_multicast(peer, peer.ready_multicast(), [&](const Message& message) { receiver.on_message(message); });
   }
-  return true;
+  return taken_ != before;
 }
 
 bool HostTransport::time_to_look() {
@@ -182,26 +183,27 @@ bool HostTransport::take_up_senders() {
 
 // Returns whether anything had come.
 bool HostTransport::receive(HostPeer& peer) {
-  bool happened = false;
+  const std::uint64_t before = taken_;
   LineHead head;
   for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, peer.reader, head);
        ++i) {
     handle(peer, head);
-    happened = true;
   }
   if (peer.reader.give_back()) peer.memory->ring_if_armed();
   // Backwards: one of them may go.
   for (std::size_t at = peer.multicasts.size(); at-- > 0;) {
     const auto deliver = [this](const Message& message) { sink_.on_message(message); };
-    for (int i = 0; i < messages_a_turn && take_multicast(peer, at, deliver); ++i) happened = true;
+    for (int i = 0; i < messages_a_turn && take_multicast(peer, at, deliver); ++i) {
+    }
   }
-  return happened;
+  return taken_ != before;
 }
 
 // The next message's bytes are in the buffer then. False: there is none, or no good one.
 inline bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHead& head) {
   const DecodedLine line = reader.take(buffer_.data());
   head = line.head;
+  taken_ += static_cast<std::uint64_t>(line.state != LineState::empty);
   if (line.state == LineState::bad) blame(peer, line.head);
   return line.state == LineState::message;
 }

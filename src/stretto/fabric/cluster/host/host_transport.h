@@ -129,6 +129,7 @@ class HostTransport final : public Transport {
   std::unique_ptr<MulticastRings> multicasts_;  // from `start` on
   std::vector<HostPeer*> receiving_;
   std::vector<HostPeer*> waiting_;  // whose outboxes are not empty
+  std::uint64_t taken_ = 0;         // messages, good and bad
   std::uint64_t next_get_ = 0;
   std::uint32_t passes_ = 0;
   std::chrono::steady_clock::time_point last_look_;

@@ -78,13 +78,16 @@ bool RingReader::whole() const noexcept {
 }
 
 // One line after the other, as they come.
-LineState RingReader::take_further(std::byte* buffer, std::uint32_t lines) const noexcept {
+LineState RingReader::take_further(std::byte* buffer, std::uint32_t lines) noexcept {
   for (std::uint32_t line = 1; line < lines; ++line) {
     LineState state = look_at_further(position_ + line);
     for (unsigned looks = 0; state == LineState::empty && looks < most_looks_at_further; ++looks) {
       state = look_at_further(position_ + line);
     }
-    if (state != LineState::message) return state;
+    if (state != LineState::message) {
+      missing_ = position_ + line;
+      return state;
+    }
     std::memcpy(buffer + line * RingLine::inline_bytes, line_at(position_ + line).bytes, RingLine::inline_bytes);
   }
   return LineState::message;

@@ -94,9 +94,10 @@ class RingReader {
   RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
              std::uint64_t position = 0) noexcept;
 
-  /// Whether a message has begun to come.
+  /// Whether a message has begun to come, and, once it was found to be half there, has gone on since.
   bool ready() const noexcept {
-    return holds_sequence(line_at(position_).word.load(std::memory_order_relaxed), position_);
+    return holds_sequence(line_at(position_).word.load(std::memory_order_relaxed), position_) &&
+           (missing_ <= position_ || look_at_further(missing_) != LineState::empty);
   }
   /// Whether `take` would return something else than `empty`: a message is there, whole, or a bad line.
   bool whole() const noexcept;
@@ -147,11 +148,12 @@ class RingReader {
   LineState look_at_further(std::uint64_t position) const noexcept {
     return state_of_further_word(line_at(position).word.load(std::memory_order_acquire), position);
   }
-  LineState take_further(std::byte* buffer, std::uint32_t lines) const noexcept;
+  LineState take_further(std::byte* buffer, std::uint32_t lines) noexcept;
 
   const RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t position_ = 0;
+  std::uint64_t missing_ = 0;  // of a message that was half there, where that lies ahead
   std::uint64_t given_back_ = 0;
   ConsumedCounter* consumed_ = nullptr;
 };

@@ -65,7 +65,7 @@ inline constexpr std::size_t max_message_line_bytes = max_message_lines * RingLi
 /// that fresh memory matches nothing soon, tell this lap's word from the last one's.
 constexpr std::uint64_t sequence_of(std::uint64_t position) noexcept { return (position + 1) & 0xffffffU; }
 
-/// Whether `word` was written as the first line of a message at `position`. An all-zero line never was.
+/// Whether `word` was written to the line at `position`. An all-zero one never was.
 constexpr bool holds_sequence(std::uint64_t word, std::uint64_t position) noexcept {
   return (word & 0xffffffU) == sequence_of(position) && word != 0;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "stretto/base/random.h"
@@ -156,34 +157,41 @@ TEST(Ring, AnEmptyRingHasRoomForTheLargestMessage) {
   }
 }
 
-// As a reader finds a ring whose writer is stopped in the middle of a message, at each of its lines.
+// As a reader finds a ring whose writer is stopped in the middle of a message, at each of its lines: those that are not
+// written yet hold what the lap before has left, lines of all kinds.
 TEST(Ring, WhatIsHalfWrittenIsNotThereYet) {
   Random random(7);
-  const std::vector<std::byte> payload = random_bytes(random, 1000);
-  for (std::uint64_t before = 0; before < 3 * least_ring_lines; before += 97) {
+  for (std::uint64_t begin = least_ring_lines; begin < 3 * least_ring_lines; begin += 13) {
     Ring ring;
-    for (std::uint64_t i = 0; i < before; ++i) {
-      ASSERT_TRUE(ring.writer.try_write(kind, {}, {}));
+    while (ring.writer.position() < begin) {
+      const std::uint64_t lines = std::min(begin - ring.writer.position(), 1 + random.below(5));
+      const std::vector<std::byte> earlier = random_bytes(random, lines * RingLine::inline_bytes);
+      ASSERT_TRUE(ring.writer.try_write(kind, {}, earlier));
       ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::message);
       ring.reader.give_back();
     }
     ASSERT_FALSE(ring.reader.ready());
-    const std::uint64_t first = ring.writer.position();
-    ASSERT_TRUE(ring.writer.try_write(kind, bytes_of(before), payload));
-    std::vector<std::uint64_t> words;
-    for (std::uint64_t at = first; at < ring.writer.position(); ++at) {
-      words.push_back(ring.lines[at % least_ring_lines].word.exchange(0));
-    }
-    ASSERT_EQ(words.size(), lines_of(sizeof before + payload.size()));
-    for (std::size_t line = 0; line < words.size(); ++line) {
+    std::vector<std::byte> before(least_ring_lines * sizeof(RingLine));
+    std::memcpy(before.data(), ring.lines.data(), before.size());
+    const std::vector<std::byte> header = random_bytes(random, 12);
+    const std::vector<std::byte> payload = random_bytes(random, 1 + random.below(1000));
+    ASSERT_TRUE(ring.writer.try_write(kind, header, payload));
+    std::vector<std::byte> after(before.size());
+    std::memcpy(after.data(), ring.lines.data(), after.size());
+    std::memcpy(static_cast<void*>(ring.lines.data()), before.data(), before.size());
+
+    for (std::uint64_t position = begin; position < ring.writer.position(); ++position) {
       ASSERT_FALSE(ring.reader.whole());
       ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::empty);
-      ring.lines[(first + line) % least_ring_lines].word = words[line];
+      ASSERT_FALSE(ring.reader.ready()) << "it is waited for again and again";
+      const std::size_t at = position % least_ring_lines * sizeof(RingLine);
+      std::memcpy(reinterpret_cast<std::byte*>(ring.lines.data()) + at, after.data() + at, sizeof(RingLine));
       ASSERT_TRUE(ring.reader.ready());
     }
     ASSERT_TRUE(ring.reader.whole());
-    ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::message);
-    ASSERT_TRUE(std::equal(payload.begin(), payload.end(), ring.buffer.begin() + sizeof before));
+    ASSERT_EQ(ring.reader.take(ring.buffer.data()).head.bytes(), header.size() + payload.size());
+    ASSERT_TRUE(std::equal(header.begin(), header.end(), ring.buffer.begin()));
+    ASSERT_TRUE(std::equal(payload.begin(), payload.end(), ring.buffer.begin() + 12));
     ASSERT_FALSE(ring.reader.ready());
   }
 }
@@ -227,31 +235,36 @@ TEST(Ring, CorruptedMemoryIsRefusedOrHarmless) {
   for (int i = 0; i < 3000; ++i) fuzz_ring_reader(random_bytes(random, random.below(1 << 15)));
 }
 
+// Each word of a message says which message that is, so that one that is read too early shows.
 TEST(Ring, TwoThreadsPassAllMessagesInOrderOfTheRing) {
   Ring ring;
   constexpr std::uint64_t count = 200'000;
+  const auto words_of = [](std::uint64_t message) { return 1 + (message * 37) % (message % 4 == 0 ? 250 : 8); };
   std::thread writer([&] {
-    Random random(6);
-    std::vector<std::byte> payload(2000);
+    std::vector<std::uint64_t> payload;
     for (std::uint64_t i = 0; i < count; ++i) {
-      std::memcpy(payload.data(), &i, sizeof(i));
-      const std::size_t size = 8 + random.below(i % 16 == 0 ? 1900 : 60);
-      while (!ring.writer.try_write(kind, {}, ConstByteSpan(payload).first(size))) std::this_thread::yield();
+      payload.assign(words_of(i), i);
+      while (!ring.writer.try_write(kind, {}, std::as_bytes(std::span(payload)))) std::this_thread::yield();
     }
   });
+  std::uint64_t wrong = 0;
   for (std::uint64_t i = 0; i < count;) {
     const DecodedLine line = ring.reader.take(ring.buffer.data());
     if (line.state == LineState::empty) {
       std::this_thread::yield();
       continue;
     }
-    EXPECT_EQ(line.state, LineState::message);
-    std::uint64_t value = 0;
-    std::memcpy(&value, ring.buffer.data(), sizeof(value));
-    EXPECT_EQ(value, i++);
+    wrong += static_cast<std::uint64_t>(line.state != LineState::message || line.head.bytes() != 8 * words_of(i));
+    for (std::size_t word = 0; word < words_of(i); ++word) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, ring.buffer.data() + 8 * word, sizeof value);
+      wrong += static_cast<std::uint64_t>(value != i);
+    }
     ring.reader.give_back();
+    ++i;
   }
   writer.join();
+  EXPECT_EQ(wrong, 0U);
 }
 
 }  // namespace
