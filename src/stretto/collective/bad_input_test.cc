@@ -174,7 +174,7 @@ TEST(CollectiveBadInput, BeingReadyForNothingCostsTheConnection) {
   const Tale tale = tell(1, [](Node& liar, const fabric::Message& message) {
     if (message.type != MessageType::collective_data) return;
     const auto data = fabric::read_header<CallHeader>(message);
-    const ReadyHeader header{data, 0, 1, 4, 4};
+    const ReadyHeader header{data, 0, 1, 4, 4, 0};
     send(liar, MessageType::collective_ready, bytes_of(header), {});
   });
   EXPECT_NE(tale.outcome_at_0.find("is ready for data that are not sent"), std::string::npos) << tale.outcome_at_0;
@@ -236,14 +236,14 @@ TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
   EXPECT_NE(read_too_far.find("has read what was not written"), std::string::npos) << read_too_far;
   for (const std::uint64_t window : {std::uint64_t{0}, std::uint64_t{4098}, std::uint64_t{1} << 40U}) {
     const std::string odd = outcome_of_lie([window](Node& liar, const GrantHeader& granted) {
-      const GrantHeader header{granted.call, granted.offset, granted.bytes, 0, window};
+      const GrantHeader header{granted.call, granted.offset, granted.bytes, 0, window, 0};
       send(liar, MessageType::collective_grant, bytes_of(header), {});
     });
     EXPECT_NE(odd.find("grants it in parts that cannot be read"), std::string::npos) << odd;
   }
   const std::string written_too_far = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
     const fabric::Offset memory = liar.endpoint().segment().allocate(granted.window);
-    const GrantHeader header{granted.call, memory, granted.bytes, granted.window + 4, granted.window};
+    const GrantHeader header{granted.call, memory, granted.bytes, granted.window + 4, granted.window, 0};
     send(liar, MessageType::collective_grant, bytes_of(header), {});
   });
   EXPECT_NE(written_too_far.find("grants what it must not have written"), std::string::npos) << written_too_far;

@@ -34,13 +34,6 @@ struct LargeMessages::PutDone : fabric::Completion {
   bool last;
 };
 
-void LargeMessages::release_staging() noexcept {
-  for (Transfer& each : transfers_) {
-    const std::int64_t staging = std::exchange(each.staging, -1);
-    if (staging >= 0) endpoint().segment().release(static_cast<std::uint64_t>(staging));
-  }
-}
-
 Transfer& LargeMessages::transfer(std::uint32_t step) {
   if (transfers_.empty()) transfers_.resize(operation_.plan().steps().size());
   return transfers_[step];
@@ -75,8 +68,8 @@ void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(pie
 
 // It saves a round trip.
 void LargeMessages::announce_early() {
-  for (const std::uint32_t step : operation_.plan().lowering().ready_early) {
-    if (step_at(step).is_large() && step_at(step).shares_memory) say_ready(step);
+  for (const auto& [receive, granted] : operation_.plan().lowering().answers) {
+    if (step_at(receive).is_large() && step_at(receive).shares_memory) say_ready(receive, granted);
   }
 }
 
@@ -107,71 +100,20 @@ void LargeMessages::start_send(std::uint32_t step) {
   }
 }
 
-bool LargeMessages::send_in_place(std::uint32_t step) {
+// Where the data of a send lie for their receiver to read; nothing: see send_in_place.
+std::optional<fabric::Offset> LargeMessages::place_in_sight(std::uint32_t step) const {
   const ByteSpan data = data_of(step);
-  if (step_at(step).may_be_written_over && !are_apart(data, operation_.call_.output)) return false;
-  const auto offset = endpoint().offset_for_peers(data.data(), data.size());
+  if (step_at(step).may_be_written_over && !are_apart(data, operation_.call_.output)) return std::nullopt;
+  return endpoint().offset_for_peers(data.data(), data.size());
+}
+
+bool LargeMessages::send_in_place(std::uint32_t step) {
+  const auto offset = place_in_sight(step);
   if (!offset) return false;
-  send_grant(step, *offset, data.size(), data.size());
+  const std::size_t bytes = step_at(step).data.bytes;
+  send_grant(step, *offset, bytes, bytes);
   if (step_at(step).is_lent) lend(step);
   return true;
-}
-
-// The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
-void LargeMessages::grant(std::uint32_t step) {
-  engage();
-  if (send_in_place(step)) return;
-  if (const std::uint32_t other = staged_alike(step); other != Plan::none) {
-    transfer(step).staged_by = other;
-    const Transfer& copied = transfers_[other];
-    if (copied.bytes > 0) {
-      send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes, copied.window.bytes());
-    }
-    return;
-  }
-  Transfer& staged = transfer(step);
-  staged.window = window_for(step);
-  staged.staging = static_cast<std::int64_t>(endpoint().segment().allocate(staged.window.bytes()));
-  staged.staged_by = step;
-  // The reader may wait for this step before it reads: it must not wait for the reader.
-  if (step_at(step).is_lent && staged.window.bytes() < data_of(step).size()) lend(step);
-  send_later(step);
-}
-
-// All of the data are staged where several read them, which may wait for each other; where they are written over before
-// they have been read; and where a task combines all of them at once.
-StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
-  const PlacedStep& what = step_at(step);
-  const CollectiveCall& call = operation_.call_;
-  const std::size_t most = operation_.service_.most_staged();
-  if (what.data.bytes <= most) return StagingWindow(what.data.bytes);
-  std::size_t readers = 0;
-  for (const PlacedStep& other : operation_.placed_->steps) {
-    if (other.kind == schedule::StepKind::send && other.is_pulled && other.data == what.data) ++readers;
-  }
-  const bool is_written_over = what.may_be_written_over && !are_apart(data_of(step), call.output);
-  if (readers > 1 || is_written_over || call.reduction().as_task) return StagingWindow(what.data.bytes);
-  return StagingWindow::of(what.data.bytes, call.element_bytes(), most);
-}
-
-// The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
-// reads them there nobody writes over them, but where they are lent.
-std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
-  if (step_at(step).is_lent) return Plan::none;
-  for (const Transfer& other : transfers_) {
-    const std::uint32_t by = other.staged_by;
-    if (by != Plan::none && !step_at(by).is_lent && step_at(by).data == step_at(step).data) return by;
-  }
-  return Plan::none;
-}
-
-// The receiver has read all of it.
-void LargeMessages::leave_staging(std::uint32_t step) {
-  const std::uint32_t by = std::exchange(transfers_[step].staged_by, Plan::none);
-  const auto is_read = [by](const Transfer& each) { return each.staged_by == by; };
-  if (by == Plan::none || std::any_of(transfers_.begin(), transfers_.end(), is_read)) return;
-  const std::int64_t staging = std::exchange(transfers_[by].staging, -1);
-  endpoint().segment().release(static_cast<std::uint64_t>(staging));
 }
 
 void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window) {
@@ -179,32 +121,17 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   transfer(step).told = true;
   const CallHeader header = operation_.header(what.tag);
   const std::size_t bytes = what.data.bytes;
+  const auto sharing = static_cast<std::uint64_t>(transfers_[step].offered);
   if (what.is_lent && available == bytes && window == bytes) {
     tell(step, fabric::MessageType::collective_whole_grant, WholeGrantHeader{header, offset, 0, 0});
   } else {
-    tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window});
+    tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window, sharing});
   }
   operation_.heard_by(what.peer);
 }
 
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {
   operation_.service_.copy_for(step_at(step).node).copy(to, from);
-}
-
-void LargeMessages::stage_piece(std::uint32_t step) {
-  Transfer& staged = transfer(step);
-  const ByteSpan data = data_of(step);
-  const StagingWindow& window = staged.window;
-  const std::size_t upto = std::min({staged.bytes + piece_bytes, window.writable(), data.size()});
-  const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
-  const auto offset = static_cast<std::uint64_t>(staged.staging);
-  std::byte* const to = endpoint().segment().pointer(offset + window.place_of(staged.bytes));
-  copy_for_peer(step, to, data.subspan(staged.bytes, bytes));
-  staged.bytes += bytes;
-  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
-    if (transfers_[send].staged_by == step) send_grant(send, offset, staged.bytes, window.bytes());
-  }
-  if (step_at(step).is_lent && staged.bytes == data.size() && !staged.lent) lend(step);
 }
 
 // What follows need not wait for the receiver; the operation's end does.
@@ -219,7 +146,7 @@ void LargeMessages::take_granted(std::uint32_t step) {
   if (step_at(step).left_from != step) {
     operation_.complete_step(step);
   } else {
-    operation_.combine_later({step, data_of(step), transfers_[step].place, nullptr, 0});
+    operation_.combine_later({step, data_of(step), place_of(step, 0), nullptr, 0});
   }
 }
 
@@ -241,7 +168,7 @@ bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
 }
 
 // Tells the sender where to put it: in place if it can reach that, else beside.
-void LargeMessages::say_ready(std::uint32_t step) {
+void LargeMessages::say_ready(std::uint32_t step, std::uint32_t granted) {
   const PlacedStep& what = step_at(step);
   const ByteSpan data = data_of(step);
   Transfer& incoming = transfer(step);
@@ -255,15 +182,18 @@ void LargeMessages::say_ready(std::uint32_t step) {
   } else if (const std::int64_t inside = segment.offset_of(data.data()); inside >= 0) {
     offset = static_cast<fabric::Offset>(inside);
   }
-  if (!offset) {
-    if (in_memory) incoming.window = StagingWindow::of(data.size(), 1, operation_.service_.most_staged());
+  if (!offset && granted != Plan::none && may_come_back(step, granted)) {
+    offset = let_come_back(step, granted);
+  } else if (!offset) {
+    if (in_memory) incoming.window = window_to_land_in(step);
     offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
-  incoming.landing = in_memory ? (incoming.staging >= 0 ? 1 : 0) : operation_.service_.landings().add(operation_, step);
+  incoming.landing = in_memory ? (staging_of(step) >= 0 ? 1 : 0) : operation_.service_.landings().add(operation_, step);
   incoming.told = true;
   tell(step, fabric::MessageType::collective_ready,
-       ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size(), incoming.window.bytes()});
+       ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size(), incoming.window.bytes(),
+                   static_cast<std::uint64_t>(incoming.offered)});
   operation_.heard_by(what.peer);
 }
 
@@ -313,7 +243,7 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   if (end <= outgoing.bytes) return;
   while (outgoing.bytes < end) {
     const std::size_t bytes = window.in_one_piece(outgoing.bytes, end);
-    copy_for_peer(step, outgoing.place + window.place_of(outgoing.bytes), data.subspan(outgoing.bytes, bytes));
+    copy_for_peer(step, place_to_write(step), data.subspan(outgoing.bytes, bytes));
     outgoing.bytes += bytes;
   }
   const bool each_piece = outgoing.landing != 0;
@@ -343,11 +273,15 @@ void LargeMessages::note_combined(std::uint32_t step, std::size_t upto) {
 void LargeMessages::let_followers_write(std::uint32_t reduce, std::size_t upto) {
   const Plan& plan = operation_.plan();
   for (const std::uint32_t successor : plan.schedule().successors_of(reduce)) {
-    if (plan.lowering().follows[successor] != reduce || !operation_.states_.waits_for_one(successor)) continue;
-    if (transfers_.empty() || transfers_[successor].place == nullptr) continue;
-    write_piece(successor, upto);
-    spend_piece();
+    if (plan.lowering().follows[successor] == reduce) follow(successor, upto);
   }
+}
+
+// So much of what a send waits for has been made.
+void LargeMessages::follow(std::uint32_t send, std::size_t upto) {
+  if (!operation_.states_.waits_for_one(send) || transfers_.empty() || transfers_[send].place == nullptr) return;
+  write_piece(send, upto);
+  spend_piece();
 }
 
 void LargeMessages::end_send(std::uint32_t step) {
@@ -356,17 +290,23 @@ void LargeMessages::end_send(std::uint32_t step) {
   operation_.complete_step(step);
 }
 
-// Only as long as the peer can't have written all: whoever has is through with the message, and may be with all.
+// Only as long as the peer can't have written all: whoever has is through with the message, and may be with all. What
+// goes both ways says so by what comes back.
 void LargeMessages::say_taken(std::uint32_t step, std::size_t upto) {
   StagingWindow& window = transfers_[step].window;
   if (window.writable() >= step_at(step).data.bytes) return;
   window.take(upto);
+  if (transfers_[step].sharing != Sharing::none) {
+    let_other_go_on(step);
+    return;
+  }
   tell(step, fabric::MessageType::collective_taken, TakenHeader{operation_.header(step_at(step).tag), upto});
 }
 
 void LargeMessages::end_pulled(std::uint32_t receive) {
   if (!is_granted(receive)) return;
   tell(receive, fabric::MessageType::collective_done, operation_.header(step_at(receive).tag));
+  leave_staging(receive);
 }
 
 // More of a receive is where the sender was told to put it.
@@ -375,25 +315,26 @@ void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
   const ByteSpan data = data_of(step);
   if (upto <= incoming.bytes) return;
   incoming.known = true;
-  if (incoming.staging >= 0) {
-    fabric::Segment& segment = endpoint().segment();
-    const auto staging = static_cast<std::uint64_t>(incoming.staging);
-    while (incoming.bytes < upto) {
-      const std::size_t bytes = incoming.window.in_one_piece(incoming.bytes, upto);
-      const std::byte* const from = segment.pointer(staging + incoming.window.place_of(incoming.bytes));
-      copy_bytes(data.data() + incoming.bytes, {from, bytes});
-      incoming.bytes += bytes;
-    }
+  if (staging_of(step) >= 0) {
+    take_staged(step, upto);
     say_taken(step, upto);
-    if (upto == data.size()) {
-      segment.release(staging);
-      incoming.staging = -1;
-    }
+    if (upto == data.size()) leave_staging(step);
   }
   incoming.bytes = upto;
   if (upto < data.size() || operation_.states_.of(step) != StepStates::State::started) return;
   operation_.complete_step(step);
   operation_.run();
+}
+
+Sharing LargeMessages::sharing_of(std::uint64_t number, NodeId from) const {
+  if (number >= kinds_of_sharing) operation_.refuse(from, "shares memory in a way that is not known");
+  return static_cast<Sharing>(number);
+}
+
+// What comes by turns may be written while what came before it is still being read, elsewhere.
+std::size_t LargeMessages::writable_by_peer(std::uint32_t receive) const noexcept {
+  const Transfer& incoming = transfers_[receive];
+  return incoming.window.writable() + (incoming.sharing == Sharing::turns ? incoming.window.bytes() : 0);
 }
 
 std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
@@ -414,13 +355,18 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
     if (header.window == 0 || header.window > header.bytes) operation_.refuse(from, "has room for nothing");
     outgoing.place = memory_of(from, header.offset, header.window);
     outgoing.window = StagingWindow(header.window);
+    outgoing.offered = sharing_of(header.sharing, from);
+    accept_sharing(step);
   }
   outgoing.known = true;
   outgoing.offset = header.offset;
   outgoing.landing = header.landing;
-  if (operation_.states_.of(step) != StepStates::State::started) return;
-  send_later(step);
-  operation_.run();
+  if (operation_.states_.of(step) == StepStates::State::started) {
+    send_later(step);
+    operation_.run();
+  } else if (outgoing.sharing == Sharing::answers) {
+    follow(step, operation_.combined_by(operation_.plan().lowering().follows[step]));
+  }
 }
 
 void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
@@ -433,7 +379,7 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   engage();
   Transfer& incoming = transfer(step);
   if (!incoming.known) accept_window(step, header, from);
-  if (header.available > incoming.window.writable()) operation_.refuse(from, "grants what it must not have written");
+  if (header.available > writable_by_peer(step)) operation_.refuse(from, "grants what it must not have written");
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
   if (std::exchange(incoming.known, true)) {
     // Its own pieces, for which others wait, come between.
@@ -448,7 +394,7 @@ void LargeMessages::on_whole_grant(const WholeGrantHeader& header, NodeId from) 
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
   if (step == Plan::none || !step_at(step).is_lent) operation_.refuse(from, "grants what is not read");
   const std::size_t bytes = step_at(step).data.bytes;
-  on_grant({header.call, header.offset, bytes, bytes, bytes}, from);
+  on_grant({header.call, header.offset, bytes, bytes, bytes, 0}, from);
 }
 
 // What is combined is so by whole elements; by a task, all at once.
@@ -461,6 +407,8 @@ void LargeMessages::accept_window(std::uint32_t step, const GrantHeader& header,
   Transfer& incoming = transfer(step);
   incoming.place = memory_of(from, header.offset, header.window);
   incoming.window = StagingWindow(header.window);
+  incoming.offered = sharing_of(header.sharing, from);
+  accept_sharing(step);
 }
 
 void LargeMessages::on_done(const CallHeader& header, NodeId from) {
@@ -484,7 +432,7 @@ void LargeMessages::on_done(const CallHeader& header, NodeId from) {
 void LargeMessages::on_landed(const LandedHeader& header, NodeId from) {
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
   if (step == Plan::none || transfers_.empty() || !transfers_[step].told || !step_at(step).shares_memory ||
-      header.bytes > step_at(step).data.bytes || header.bytes > transfers_[step].window.writable()) {
+      step_at(step).is_pulled || header.bytes > step_at(step).data.bytes || header.bytes > writable_by_peer(step)) {
     operation_.refuse(from, "has written what it was not asked for");
   }
   landed(step, header.bytes);
@@ -495,6 +443,8 @@ void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
   if (step == Plan::none || transfers_.empty() || header.bytes > transfers_[step].bytes) {
     operation_.refuse(from, "has read what was not written");
   }
+  // Said before its receiver knew of ours.
+  if (transfers_[step].sharing == Sharing::turns) return;
   transfers_[step].window.take(header.bytes);
   if (!operation_.has_turn_) do_piece();
   operation_.run();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -59,11 +60,8 @@ class LargeMessages {
   bool is_granted(std::uint32_t step) const noexcept {
     return step != Plan::none && !transfers_.empty() && transfers_[step].place != nullptr;
   }
-  const std::byte* place_of(std::uint32_t step) const noexcept { return transfers_[step].place; }
-  /// Where byte `at` of them lies there.
-  std::size_t place_in_grant(std::uint32_t step, std::size_t at) const noexcept {
-    return transfers_[step].window.place_of(at);
-  }
+  /// Where byte `at` of them lies.
+  const std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
   /// How far they can be read from `at` on in one go.
   std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
     const Transfer& granted = transfers_[step];
@@ -123,29 +121,53 @@ class LargeMessages {
   void engage();
   void end_engagement() noexcept;
   void spend_piece() const;
-  void grant(std::uint32_t step);
+  std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);
-  StagingWindow window_for(std::uint32_t step) const noexcept;
-  std::uint32_t staged_alike(std::uint32_t step) const noexcept;
-  void leave_staging(std::uint32_t step);
-  void stage_piece(std::uint32_t step);
   void lend(std::uint32_t step);
+  Sharing sharing_of(std::uint64_t number, NodeId from) const;
   void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
   void take_granted(std::uint32_t step);
   void ask_for_others(std::uint32_t step);
-  void say_ready(std::uint32_t step);
+  void say_ready(std::uint32_t step, std::uint32_t granted = Plan::none);
   void send_later(std::uint32_t step);
   void write_piece(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
   void say_taken(std::uint32_t step, std::size_t upto);
   void let_followers_write(std::uint32_t reduce, std::size_t upto);
+  void follow(std::uint32_t send, std::size_t upto);
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
   std::vector<std::uint32_t>::iterator next_to_move();
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
+  std::size_t writable_by_peer(std::uint32_t receive) const noexcept;
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
   std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+
+  // What peers can't reach (large_messages_staging.cc).
+  void grant(std::uint32_t step);
+  void join_staging(std::uint32_t step, std::uint32_t other);
+  void allocate_staging(std::uint32_t step, const StagingWindow& window);
+  std::int64_t staging_of(std::uint32_t step) const noexcept;
+  bool is_staged_whole(std::uint32_t step) const noexcept;
+  bool has_several_readers(std::uint32_t step) const noexcept;
+  StagingWindow window_for(std::uint32_t step) const noexcept;
+  std::uint32_t staged_alike(std::uint32_t step) const noexcept;
+  bool may_come_back(std::uint32_t receive, std::uint32_t granted) const;
+  std::uint64_t let_come_back(std::uint32_t receive, std::uint32_t granted);
+  StagingWindow window_to_land_in(std::uint32_t receive);
+  StagingWindow window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept;
+  bool may_grant_by_turns(std::uint32_t send) const noexcept;
+  void offer_turns(std::uint32_t ours);
+  void accept_sharing(std::uint32_t theirs);
+  void agree_on_turns(std::uint32_t theirs);
+  std::byte* place_by_turns(std::uint32_t step, std::size_t at) const noexcept;
+  std::byte* place_to_write(std::uint32_t send) const noexcept;
+  void let_other_go_on(std::uint32_t receive);
+  void stage_piece(std::uint32_t step);
+  void take_staged(std::uint32_t receive, std::size_t upto);
+  void leave_staging(std::uint32_t step);
+  void release(Transfer& staged) noexcept;
 
   CollectiveOperation& operation_;
   std::vector<Transfer> transfers_;      // by step, when the first of them is large

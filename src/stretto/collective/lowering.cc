@@ -52,7 +52,9 @@ class Pass {
       }
     }
     for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
-      if (step_at(step).kind == StepKind::receive && may_be_ready_early(step)) lowering_.ready_early.push_back(step);
+      if (step_at(step).kind == StepKind::receive && is_answer(step)) {
+        lowering_.answers.push_back({step, schedule_.dependencies_of(step).front()});
+      }
       note_scratch(step);
     }
     return std::move(lowering_);
@@ -131,7 +133,7 @@ class Pass {
     lowering_.copy_before[step] = successors.front();
   }
 
-  bool may_be_ready_early(std::uint32_t step) const {
+  bool is_answer(std::uint32_t step) const {
     const Step& receive = step_at(step);
     const auto before = schedule_.dependencies_of(step);
     if (lowering_.in_place[step] || before.size() != 1) return false;

@@ -36,9 +36,13 @@ struct Lowering {
   std::vector<std::uint32_t> follows;
   /// The receives that have a reader.
   std::vector<std::uint32_t> taken_in_place;
-  /// Receives whose sender combines what this rank grants it before it sends the result there, so that the
+  /// A receive whose sender combines what this rank grants it by another step before it sends the result. So the
   /// sender may be told at once where to put it, although input and output may be the same memory.
-  std::vector<std::uint32_t> ready_early;
+  struct Answer {
+    std::uint32_t receive;
+    std::uint32_t granted;
+  };
+  std::vector<Answer> answers;
   /// The scratch slots in use, and those that are where all messages that may be are taken in place.
   struct Slots {
     std::uint32_t first = 0;

@@ -96,8 +96,11 @@ bool depends_on(const Schedule& schedule, std::uint32_t later, std::uint32_t ear
   return needed[earlier];
 }
 
-bool is_ready_early(const Lowering& lowering, std::uint32_t step) {
-  return std::find(lowering.ready_early.begin(), lowering.ready_early.end(), step) != lowering.ready_early.end();
+// What was granted to who sends what this step receives, if the sender is told early where to put it.
+std::uint32_t answered_by(const Lowering& lowering, std::uint32_t step) {
+  const auto is_it = [step](const Lowering::Answer& each) { return each.receive == step; };
+  const auto found = std::find_if(lowering.answers.begin(), lowering.answers.end(), is_it);
+  return found == lowering.answers.end() ? none : found->granted;
 }
 
 // Of a message that one end takes in place and the other doesn't.
@@ -191,7 +194,7 @@ class SharedRun {
     if (step.count == 0) return true;
     if (all_.lowerings[rank].lent[at]) return true;
     const Lowering& lowering = all_.lowerings[step.peer];
-    if (!in_place) return theirs != State::waiting || is_ready_early(lowering, other);
+    if (!in_place) return theirs != State::waiting || answered_by(lowering, other) != none;
     return lowering.reader[other] != none && states_[step.peer][lowering.reader[other]] == State::complete;
   }
 
@@ -213,10 +216,11 @@ std::string early_overwriting(const Lowered& all) {
   return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
     const Schedule& mine = all.schedules[rank];
     const Step& receive = all.step(rank, at);
-    if (!is_ready_early(all.lowerings[rank], at)) return {};
+    const std::uint32_t granted = answered_by(all.lowerings[rank], at);
+    if (granted == none) return {};
     if (receive.kind != StepKind::receive || all.lowerings[rank].in_place[at]) return "fills no memory";
     if (mine.dependencies_of(at).size() != 1) return "waits for more than a grant";
-    const std::uint32_t granted = mine.dependencies_of(at).front();
+    if (mine.dependencies_of(at).front() != granted) return "waits for another grant";
     const Step& grant = all.step(rank, granted);
     if (grant.kind != StepKind::send || grant.peer != receive.peer || !all.lowerings[rank].in_place[granted]) {
       return "waits for no grant to its sender";
@@ -230,6 +234,9 @@ std::string early_overwriting(const Lowered& all) {
     if (by_piece && !same_or_apart(mine.shape, rank, grant.source(), receive.destination())) {
       return "may be filled where its sender still reads";
     }
+    // Of two ranks it goes through a window, through which also goes what it answers (decision 57).
+    const bool follows_at_once = by_piece && all.schedules[receive.peer].dependencies_of(given).size() == 1;
+    if (mine.shape.size == 2 && !follows_at_once) return "has to wait for more than what it answers";
     return {};
   });
 }
@@ -354,7 +361,7 @@ TEST(Lowering, TakesADirectAllreduceInPlace) {
   for (const Lowering& each : all.lowerings) {
     EXPECT_EQ(marked(each.in_place), 6U) << "three grants, three taken";
     EXPECT_EQ(marked(each.reader), 3U);
-    EXPECT_GE(each.ready_early.size(), 1U);
+    EXPECT_GE(each.answers.size(), 1U);
     EXPECT_EQ(marked(each.follows), 3U);
     EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
   }
@@ -367,7 +374,7 @@ TEST(Lowering, LendsWhatIsExchanged) {
     EXPECT_EQ(marked(each.in_place), 2U) << "one grant, one taken";
     EXPECT_EQ(marked(each.lent), 2U);
     EXPECT_EQ(marked(each.reader), 1U);
-    EXPECT_TRUE(each.ready_early.empty());
+    EXPECT_TRUE(each.answers.empty());
     EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
   }
 }
@@ -453,7 +460,7 @@ TEST(LoweringCheck, SeesMemoryThatIsFilledTooEarly) {
   Lowered all = lowered("recursive_doubling", 4);
   const Schedule& schedule = all.schedules[1];
   for (std::uint32_t at = schedule.round_offsets[1]; at < schedule.steps.size(); ++at) {
-    if (schedule.steps[at].kind == StepKind::receive) all.lowerings[1].ready_early.push_back(at);
+    if (schedule.steps[at].kind == StepKind::receive) all.lowerings[1].answers.push_back({at, at - 1});
   }
   EXPECT_NE(early_overwriting(all), "");
 }

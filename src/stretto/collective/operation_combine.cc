@@ -90,7 +90,7 @@ void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    return large_.is_granted(from) ? large_.place_of(from) : buffers_.bytes_of(place).data();
+    return large_.is_granted(from) ? large_.place_of(from, 0) : buffers_.bytes_of(place).data();
   };
   const std::byte* const left = term(what.data, what.left_from);
   const std::byte* const right = term(what.right, what.right_from);
@@ -125,17 +125,25 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const 
 
 // From where it has come to, so many bytes.
 void CollectiveOperation::combine_piece(const Combine& combine, std::size_t bytes) const {
-  const auto place = [&](std::uint32_t PlacedStep::* from) {
+  const auto place = [&](const std::byte* term, std::uint32_t PlacedStep::* from) {
     const std::uint32_t receive = combine.step == Plan::none ? Plan::none : step_at(combine.step).*from;
-    return large_.is_granted(receive) ? large_.place_in_grant(receive, combine.done) : combine.done;
+    return large_.is_granted(receive) ? large_.place_of(receive, combine.done) : term + combine.done;
   };
-  const std::byte* const left = combine.left + place(&PlacedStep::left_from);
+  const std::byte* const left = place(combine.left, &PlacedStep::left_from);
   std::byte* const out = combine.out.data() + combine.done;
   if (combine.right == nullptr) {
     copy_bytes(out, {left, bytes});
   } else {
-    combine_now(out, left, combine.right + place(&PlacedStep::right_from), bytes);
+    combine_now(out, left, place(combine.right, &PlacedStep::right_from), bytes);
   }
+}
+
+// How far a reduce that is being done has come.
+std::size_t CollectiveOperation::combined_by(std::uint32_t reduce) const noexcept {
+  for (const Combine& each : combines_) {
+    if (each.step == reduce && reduce != Plan::none) return each.done;
+  }
+  return 0;
 }
 
 void CollectiveOperation::do_piece_of_combine() {

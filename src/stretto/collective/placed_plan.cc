@@ -1,6 +1,7 @@
 #include "stretto/collective/placed_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "stretto/collective/transfer.h"
@@ -48,6 +49,28 @@ void count_row(PlacedStep& send, const PlacedStep* next) {
   send.alike_in_a_row = goes_on && are_alike(send, *next) ? next->alike_in_a_row + 1 : 1;
 }
 
+/// Whether a step is a large message in shared memory that is not combined, and waits for nothing here.
+bool may_take_turns(const Plan& plan, std::uint32_t step, const PlacedStep& placed) {
+  return placed.is_message() && placed.is_large() && placed.shares_memory && !plan.lowering().in_place[step] &&
+         plan.schedule().dependencies_of(step).empty();
+}
+
+/// Where a rank and a peer each have one such message for the other one, of one size.
+void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
+  std::map<schedule::Rank, std::vector<std::uint32_t>> with_peer;
+  for (std::uint32_t step = 0; step < steps.size(); ++step) {
+    if (may_take_turns(plan, step, steps[step])) with_peer[steps[step].peer].push_back(step);
+  }
+  for (const auto& [peer, messages] : with_peer) {
+    if (messages.size() != 2) continue;
+    PlacedStep& one = steps[messages.front()];
+    PlacedStep& other = steps[messages.back()];
+    if (one.kind == other.kind || one.data.bytes != other.data.bytes) continue;
+    one.counterpart = messages.back();
+    other.counterpart = messages.front();
+  }
+}
+
 }  // namespace
 
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
@@ -90,6 +113,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
   }
+  if (lending.turns) note_counterparts(plan, steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();

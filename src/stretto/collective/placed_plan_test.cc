@@ -20,7 +20,7 @@ using schedule::Rank;
 using schedule::Step;
 using schedule::StepKind;
 
-constexpr schedule::LendingLimits lending = {512, 8192, true};
+constexpr schedule::LendingLimits lending = {512, 8192, true, true};
 
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {

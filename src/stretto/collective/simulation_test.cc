@@ -30,7 +30,9 @@ struct Result {
 Result simulate(const Program& program, const std::string& options, Sabotage sabotage = Sabotage::none,
                 NodeId saboteur = 0) {
   Result result;
-  Runtime runtime(test::options_for("sim:" + std::to_string(program.nodes) + options));
+  RuntimeOptions runtime_options = test::options_for("sim:" + std::to_string(program.nodes) + options);
+  runtime_options.staging_bytes = std::size_t{8} << (10 + program.salt % 8);
+  Runtime runtime(runtime_options);
   auto& fabric = static_cast<fabric::SimFabric&>(runtime.fabric());
   const bool deaths = options.find("kill=") != std::string::npos;
   test::ProgramRuns runs(program, runtime, sabotage, saboteur);

@@ -126,7 +126,7 @@ void Segment::grow(std::size_t bytes, std::size_t alignment) {
   add_free(old, piece);
 }
 
-void Segment::release(std::uint64_t offset) {
+void Segment::release(std::uint64_t offset, LastRead last_read) {
   const std::lock_guard lock(mutex_);
   const auto found = used_.find(offset);
   if (found == used_.end()) {
@@ -136,7 +136,11 @@ void Segment::release(std::uint64_t offset) {
   const std::size_t bytes = found->second;
   used_.erase(found);
   in_use_ -= bytes;
-  rest(offset, bytes);
+  if (last_read == LastRead::by_owner) {
+    add_free(offset, bytes);
+  } else {
+    rest(offset, bytes);
+  }
 }
 
 void Segment::let_rest(std::size_t most_bytes) {

@@ -27,8 +27,10 @@ class Segment {
   /// What is released from now on, and other processes may have read, is used again only when so much more has been
   /// released: until then it would have to be taken out of their caches, line by line (decision 37). At first 0.
   void let_rest(std::size_t most_bytes);
-  /// Takes back what `allocate` returned. Throws Error(invalid_argument) for any other offset.
-  void release(std::uint64_t offset);
+  enum class LastRead : std::uint8_t { by_others, by_owner };
+  /// Takes back what `allocate` returned. What its owner has read last does not rest: who has read a line writes it
+  /// soonest (decision 57). Throws Error(invalid_argument) for any other offset.
+  void release(std::uint64_t offset, LastRead last_read = LastRead::by_others);
 
   std::byte* pointer(std::uint64_t offset) const noexcept {
     // Nodes of one process reach all of its memory by such offsets.

@@ -27,7 +27,7 @@ const CostTable& built_in_costs() {
                                            .inline_time = 0.15e-9,
                                            .forwarding = 0.09e-9,
                                            .copy_time = 0.07e-9,
-                                           .reduction_time = 0.065e-9,
+                                           .reduction_time = 0.067e-9,
                                            .meeting = 0,
                                            .turn = 5e-6},
                                           {.call = 0.2e-6,

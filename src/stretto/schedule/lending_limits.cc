@@ -5,8 +5,10 @@
 namespace stretto::schedule {
 
 LendingLimits lending_limits(const Placement& placement) noexcept {
-  const bool have_cores = placement.link == Link::host && placement.ranks_of_machine <= placement.cores_of_machine;
-  return have_cores ? LendingLimits{512, std::uint64_t{16} << 10U, true} : LendingLimits{1024, 0, false};
+  const bool are_processes = placement.link == Link::host;
+  const bool have_cores = placement.ranks_of_machine <= placement.cores_of_machine;
+  if (are_processes && have_cores) return {512, std::uint64_t{16} << 10U, true, true};
+  return {1024, 0, false, !are_processes};
 }
 
 }  // namespace stretto::schedule

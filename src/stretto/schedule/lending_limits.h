@@ -6,14 +6,17 @@ namespace stretto::schedule {
 
 struct Placement;
 
-/// Which data that two ranks exchange who share memory are lent, that is, read where they lie if they can be: the two
-/// wait for each other anyway (docs/decisions/0033, 0055).
+/// How data are moved that two ranks exchange who share memory: the two wait for each other anyway. Which of them are
+/// lent, that is, read where they lie if they can be (docs/decisions/0033, 0055).
 struct LendingLimits {
   std::uint64_t most_sent;    ///< more are lent
   std::uint64_t most_copied;  ///< but where nobody combines them, no more than these
   /// In a call that is done in itself who has read them says so in a word (docs/decisions/0054), not by a message; it
   /// is taken for one, though it may be given up, or be too large for that.
   bool receipts;
+  /// What two ranks stage for each other passes through staging memory that they write by turns
+  /// (docs/decisions/0057): not where a turn may have to wait for a core.
+  bool turns;
 
   bool include(std::uint64_t bytes, bool are_combined) const noexcept {
     return bytes > most_sent && (are_combined || bytes <= most_copied);

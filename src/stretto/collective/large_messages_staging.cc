@@ -1,0 +1,272 @@
+// The part of LargeMessages that copies what peers can't reach to memory that they do.
+
+#include <algorithm>
+#include <utility>
+
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/large_messages.h"
+#include "stretto/collective/operation.h"
+
+namespace stretto {
+
+// The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
+void LargeMessages::grant(std::uint32_t step) {
+  engage();
+  if (send_in_place(step)) return;
+  if (transfer(step).staged_by == Plan::none) {
+    if (const std::uint32_t other = staged_alike(step); other != Plan::none) {
+      join_staging(step, other);
+      return;
+    }
+    const StagingWindow turns = window_for_turns(step, 2);
+    const bool by_turns = turns.bytes() > 0 && may_grant_by_turns(step);
+    allocate_staging(step, by_turns ? turns : window_for(step));
+    if (by_turns) offer_turns(step);
+  }
+  // The reader may wait for this step before it reads: it must not wait for the reader.
+  if (step_at(step).is_lent && transfers_[step].window.bytes() < data_of(step).size()) lend(step);
+  send_later(step);
+}
+
+// Its data have been copied for another reader, as far as they have.
+void LargeMessages::join_staging(std::uint32_t step, std::uint32_t other) {
+  transfers_[step].staged_by = other;
+  const Transfer& copied = transfers_[other];
+  if (copied.bytes == 0) return;
+  send_grant(step, static_cast<std::uint64_t>(copied.staging), copied.bytes, copied.window.bytes());
+}
+
+void LargeMessages::allocate_staging(std::uint32_t step, const StagingWindow& window) {
+  Transfer& staged = transfer(step);
+  staged.window = window;
+  staged.staging = static_cast<std::int64_t>(endpoint().segment().allocate(window.bytes()));
+  staged.staged_by = step;
+}
+
+// In our segment; or -1.
+std::int64_t LargeMessages::staging_of(std::uint32_t step) const noexcept {
+  const std::uint32_t by = transfers_[step].staged_by;
+  return transfers_[by == Plan::none ? step : by].staging;
+}
+
+// All of the data are staged where several read them, which may wait for each other; where they are written over before
+// they have been read; and where a task combines all of them at once.
+bool LargeMessages::is_staged_whole(std::uint32_t step) const noexcept {
+  const PlacedStep& what = step_at(step);
+  const CollectiveCall& call = operation_.call_;
+  const bool is_written_over = what.may_be_written_over && !are_apart(data_of(step), call.output);
+  return is_written_over || call.reduction().as_task || has_several_readers(step);
+}
+
+bool LargeMessages::has_several_readers(std::uint32_t step) const noexcept {
+  const Place& data = step_at(step).data;
+  const auto is_read = [&data](const PlacedStep& each) {
+    return each.kind == schedule::StepKind::send && each.is_pulled && each.data == data;
+  };
+  const auto& steps = operation_.placed_->steps;
+  return std::count_if(steps.begin(), steps.end(), is_read) > 1;
+}
+
+StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
+  const std::size_t bytes = step_at(step).data.bytes;
+  const std::size_t most = operation_.service_.most_staged();
+  if (bytes <= most || is_staged_whole(step)) return StagingWindow(bytes);
+  return StagingWindow::of(bytes, operation_.call_.element_bytes(), most);
+}
+
+// The send by which the same data are copied to staging memory where somebody reads them now; or none. As long as one
+// reads them there nobody writes over them, but where they are lent.
+std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
+  if (step_at(step).is_lent) return Plan::none;
+  for (const Transfer& other : transfers_) {
+    const std::uint32_t by = other.staged_by;
+    if (by != Plan::none && !step_at(by).is_lent && step_at(by).data == step_at(step).data) return by;
+  }
+  return Plan::none;
+}
+
+// Whether what a peer makes of what it is granted comes to the memory in which that is staged, for that peer alone.
+// With others, what is granted may have to be read whole before any of it comes back.
+bool LargeMessages::may_come_back(std::uint32_t receive, std::uint32_t granted) const {
+  const std::size_t bytes = step_at(granted).data.bytes;
+  if (bytes != step_at(receive).data.bytes || place_in_sight(granted) || has_several_readers(granted)) return false;
+  return bytes <= operation_.service_.most_staged() || operation_.plan().schedule().shape.size == 2;
+}
+
+// Returns where it is staged. REQUIRES: may_come_back(receive, granted).
+std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t granted) {
+  Transfer& staged = transfer(granted);
+  if (staged.staged_by == Plan::none) {
+    const bool is_whole = is_staged_whole(granted) || operation_.plan().schedule().shape.size != 2;
+    const std::size_t bytes = step_at(granted).data.bytes;
+    // What comes back is read while it is in the caches.
+    const std::size_t most = operation_.service_.most_staged() / 4;
+    allocate_staging(granted, StagingWindow::of(bytes, operation_.call_.element_bytes(), is_whole ? bytes : most));
+  }
+  staged.offered = Sharing::answers;
+  staged.sharing = Sharing::answers;
+  Transfer& incoming = transfers_[receive];
+  incoming.window = StagingWindow(staged.window.bytes());
+  incoming.staged_by = granted;
+  incoming.offered = Sharing::answers;
+  incoming.sharing = Sharing::answers;
+  return static_cast<std::uint64_t>(staged.staging);
+}
+
+// Where the sender writes what it can't write where it belongs.
+StagingWindow LargeMessages::window_to_land_in(std::uint32_t receive) {
+  Transfer& incoming = transfers_[receive];
+  const std::uint32_t other = step_at(receive).counterpart;
+  // An odd number of turns: what its counterpart leaves here has been read when the last of them has come.
+  const StagingWindow turns = window_for_turns(receive, 3);
+  if (turns.bytes() == 0 || transfers_[other].bytes > 0) {
+    return StagingWindow::of(data_of(receive).size(), 1, operation_.service_.most_staged());
+  }
+  incoming.window = turns;
+  offer_turns(receive);
+  return turns;
+}
+
+// Not what several read, nor if we are reading the counterpart already.
+bool LargeMessages::may_grant_by_turns(std::uint32_t send) const noexcept {
+  const std::uint32_t other = step_at(send).counterpart;
+  const bool is_being_read =
+      transfers_[other].known && operation_.states_.of(other) != StepStates::State::waiting;
+  return !is_being_read && !has_several_readers(send);
+}
+
+// Of a message with a counterpart: as many turns at least, or two, four, six more. Or none: what is little is as soon
+// staged whole.
+StagingWindow LargeMessages::window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept {
+  const std::size_t bytes = step_at(step).data.bytes;
+  const std::size_t most = operation_.service_.most_staged();
+  if (step_at(step).counterpart == Plan::none || bytes < most / 8) return {};
+  const std::size_t element = operation_.call_.element_bytes();
+  std::size_t turns = least_turns;
+  while (bytes / turns > most / 2) turns += 2;
+  const std::size_t window = ((bytes + turns - 1) / turns + element - 1) / element * element;
+  return (bytes + window - 1) / window == turns ? StagingWindow(window) : StagingWindow();
+}
+
+void LargeMessages::offer_turns(std::uint32_t ours) {
+  transfers_[ours].offered = Sharing::turns;
+  agree_on_turns(step_at(ours).counterpart);
+}
+
+// The peer has said where a message of its is staged, or to be written, and how it would share that. Whose answers go
+// there is not told how far it may write: as far as it has read.
+void LargeMessages::accept_sharing(std::uint32_t theirs) {
+  Transfer& message = transfers_[theirs];
+  if (message.offered == Sharing::turns) agree_on_turns(theirs);
+  if (message.offered != Sharing::answers) return;
+  message.sharing = Sharing::answers;
+  if (step_at(theirs).kind == schedule::StepKind::send) message.window.take(step_at(theirs).data.bytes);
+}
+
+// `theirs`: the one of two counterparts whose memory the peer has. As each side offers turns only before it has used the
+// other one's, both agree, or neither.
+void LargeMessages::agree_on_turns(std::uint32_t theirs) {
+  const std::uint32_t ours = step_at(theirs).counterpart;
+  if (ours == Plan::none) return;
+  Transfer& of_peer = transfers_[theirs];
+  Transfer& of_us = transfers_[ours];
+  const bool is_offered = of_peer.offered == Sharing::turns && of_us.offered == Sharing::turns;
+  if (!is_offered || of_peer.window.bytes() != of_us.window.bytes()) return;
+  of_peer.sharing = Sharing::turns;
+  of_us.sharing = Sharing::turns;
+  if (step_at(theirs).kind == schedule::StepKind::receive) {
+    of_peer.staged_by = ours;
+    of_peer.told = true;  // the peer writes to our memory
+  } else {
+    of_peer.window.take(of_us.window.taken());  // its first window may have come before this
+  }
+}
+
+// Of messages that take turns: where byte `at` lies if that is where the other one begins; or null.
+std::byte* LargeMessages::place_by_turns(std::uint32_t step, std::size_t at) const noexcept {
+  const Transfer& message = transfers_[step];
+  if (message.sharing != Sharing::turns || at / message.window.bytes() % 2 == 0) return nullptr;
+  const std::uint32_t other = step_at(step).counterpart;
+  std::byte* const begin = transfers_[other].place != nullptr
+                               ? transfers_[other].place
+                               : endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(other)));
+  return begin + message.window.place_of(at);
+}
+
+const std::byte* LargeMessages::place_of(std::uint32_t step, std::size_t at) const noexcept {
+  const std::byte* const by_turns = place_by_turns(step, at);
+  return by_turns != nullptr ? by_turns : transfers_[step].place + transfers_[step].window.place_of(at);
+}
+
+// The next byte of a send, in the peer's memory or staged.
+std::byte* LargeMessages::place_to_write(std::uint32_t send) const noexcept {
+  const Transfer& outgoing = transfers_[send];
+  if (std::byte* const by_turns = place_by_turns(send, outgoing.bytes)) return by_turns;
+  std::byte* const begin = outgoing.place != nullptr
+                               ? outgoing.place
+                               : endpoint().segment().pointer(static_cast<std::uint64_t>(outgoing.staging));
+  return begin + outgoing.window.place_of(outgoing.bytes);
+}
+
+// What has been read of a message tells how far the one the other way may be written to the same memory.
+void LargeMessages::let_other_go_on(std::uint32_t receive) {
+  const Transfer& incoming = transfers_[receive];
+  const bool by_turns = incoming.sharing == Sharing::turns;
+  const std::uint32_t other = by_turns ? step_at(receive).counterpart : incoming.staged_by;
+  if (other == Plan::none) return;
+  transfers_[other].window.take(incoming.window.taken());
+  if (!operation_.has_turn_) do_piece();
+}
+
+void LargeMessages::stage_piece(std::uint32_t step) {
+  Transfer& staged = transfer(step);
+  const ByteSpan data = data_of(step);
+  const StagingWindow& window = staged.window;
+  const std::size_t upto = std::min({staged.bytes + piece_bytes, window.writable(), data.size()});
+  const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
+  const auto offset = static_cast<std::uint64_t>(staged.staging);
+  copy_for_peer(step, place_to_write(step), data.subspan(staged.bytes, bytes));
+  staged.bytes += bytes;
+  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
+    const bool is_read = step_at(send).kind == schedule::StepKind::send && transfers_[send].staged_by == step;
+    if (is_read) send_grant(send, offset, staged.bytes, window.bytes());
+  }
+  if (step_at(step).is_lent && staged.bytes == data.size() && !staged.lent) lend(step);
+}
+
+// What has landed there goes to where it belongs.
+void LargeMessages::take_staged(std::uint32_t receive, std::size_t upto) {
+  Transfer& incoming = transfers_[receive];
+  const std::byte* const staging = endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(receive)));
+  while (incoming.bytes < upto) {
+    const std::size_t bytes = incoming.window.in_one_piece(incoming.bytes, upto);
+    const std::byte* const by_turns = place_by_turns(receive, incoming.bytes);
+    const std::byte* const here = staging + incoming.window.place_of(incoming.bytes);
+    copy_bytes(data_of(receive).data() + incoming.bytes, {by_turns != nullptr ? by_turns : here, bytes});
+    incoming.bytes += bytes;
+  }
+}
+
+// A message is over: who has read there, or all that was to land there has been taken.
+void LargeMessages::leave_staging(std::uint32_t step) {
+  const std::uint32_t by = std::exchange(transfers_[step].staged_by, Plan::none);
+  const auto is_used = [by](const Transfer& each) { return each.staged_by == by; };
+  if (by != Plan::none && std::any_of(transfers_.begin(), transfers_.end(), is_used)) return;
+  Transfer& staged = transfers_[by == Plan::none ? step : by];
+  release(staged);
+}
+
+void LargeMessages::release_staging() noexcept {
+  for (Transfer& each : transfers_) release(each);
+}
+
+// What was shared we have read last.
+void LargeMessages::release(Transfer& staged) noexcept {
+  const std::int64_t staging = std::exchange(staged.staging, -1);
+  if (staging < 0) return;
+  using LastRead = fabric::Segment::LastRead;
+  const LastRead last_read = staged.sharing == Sharing::none ? LastRead::by_others : LastRead::by_owner;
+  endpoint().segment().release(static_cast<std::uint64_t>(staging), last_read);
+}
+
+}  // namespace stretto
