@@ -11,6 +11,7 @@
 #include "stretto/collective/collective.h"
 #include "stretto/collective/receipts.h"
 #include "stretto/collective/test_support.h"
+#include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/segment_array.h"
 
@@ -201,8 +202,10 @@ TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
   }
 }
 
-// Node 0 stages its data, in a window, for node 1, which answers the first grant by a lie about windows.
-std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeader&)>& lie) {
+// Node 0 says where, in a window, node 1 is to read its data, or to write them. Node 1 answers the first such message by a
+// lie about windows.
+template <class Header, class Lie, class Start>
+std::string outcome_of_lie(MessageType about, const Lie& lie, const Start& start) {
   std::string outcome;
   RuntimeOptions options = test::options_for("local:2,peer_pointer=segments");
   options.staging_bytes = std::size_t{64} << 10U;
@@ -210,16 +213,15 @@ std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeade
   Node& liar = *runtime.nodes()[1];
   bool has_lied = false;
   const Liar handler(liar, [&](const fabric::Message& message) {
-    if (message.type != MessageType::collective_grant || std::exchange(has_lied, true)) return;
-    lie(liar, fabric::read_header<GrantHeader>(message));
+    if (message.type != about || std::exchange(has_lied, true)) return;
+    lie(liar, fabric::read_header<Header>(message));
   });
   runtime.run([&](Node& node) -> Task<> {
     if (node.id() == 1) co_return;  // its handler answers
-    const Group both = Group::all(node);
     std::vector<int> data(1'000'000, 7);
     std::vector<int> result(data.size());
     try {
-      co_await allreduce(node, both, data, result, sum, CollectiveOptions().algorithm("rabenseifner"));
+      co_await start(node, Group::all(node), data, result);
       outcome = "clean";
     } catch (const Error& error) {
       outcome = error.what();
@@ -228,12 +230,52 @@ std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeade
   return outcome;
 }
 
-TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
-  const std::string read_too_far = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
-    const TakenHeader header{granted.call, granted.bytes};
-    send(liar, MessageType::collective_taken, bytes_of(header), {});
+std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeader&)>& lie) {
+  return outcome_of_lie<GrantHeader>(
+      MessageType::collective_grant, lie,
+      [](Node& node, const Group& both, const std::vector<int>& data, std::vector<int>& result) {
+        return allreduce(node, both, data, result, sum, CollectiveOptions().algorithm("rabenseifner"));
+      });
+}
+
+std::string outcome_of_lie_in_exchange(const std::function<void(Node& liar, const ReadyHeader&)>& lie) {
+  return outcome_of_lie<ReadyHeader>(
+      MessageType::collective_ready, lie,
+      [](Node& node, const Group& both, const std::vector<int>& data, std::vector<int>& result) {
+        return all_to_all(node, both, data, result);
+      });
+}
+
+TEST(CollectiveBadInput, LiesAboutSharedWindowsCostTheConnection) {
+  const std::string unknown = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
+    const fabric::Offset memory = liar.endpoint().segment().allocate(granted.window);
+    const GrantHeader header{granted.call, memory, granted.bytes, 0, granted.window, kinds_of_sharing};
+    send(liar, MessageType::collective_grant, bytes_of(header), {});
   });
-  EXPECT_NE(read_too_far.find("has read what was not written"), std::string::npos) << read_too_far;
+  EXPECT_NE(unknown.find("shares memory in a way that is not known"), std::string::npos) << unknown;
+  const std::string answered_too_early = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
+    const LandedHeader header{granted.call, granted.bytes};
+    send(liar, MessageType::collective_landed, bytes_of(header), {});
+  });
+  EXPECT_NE(answered_too_early.find("has written what it was not asked for"), std::string::npos) << answered_too_early;
+  const std::string does_not_wait = outcome_of_lie_in_exchange([](Node& liar, const ReadyHeader& ready) {
+    ASSERT_EQ(ready.sharing, static_cast<std::uint64_t>(Sharing::turns));
+    const fabric::Offset memory = liar.endpoint().segment().allocate(ready.window);
+    const ReadyHeader header{ready.call, memory, 1, ready.bytes, ready.window, ready.sharing};
+    send(liar, MessageType::collective_ready, bytes_of(header), {});
+    send(liar, MessageType::collective_landed, bytes_of(LandedHeader{ready.call, 3 * ready.window}), {});
+  });
+  EXPECT_NE(does_not_wait.find("has written what it was not asked for"), std::string::npos) << does_not_wait;
+}
+
+TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
+  for (const bool is_too_far : {false, true}) {  // of what is answered nothing need be said
+    const std::string taken = outcome_of_lie([is_too_far](Node& liar, const GrantHeader& granted) {
+      const TakenHeader header{granted.call, is_too_far ? granted.bytes : granted.available};
+      send(liar, MessageType::collective_taken, bytes_of(header), {});
+    });
+    EXPECT_NE(taken.find("has read what was not written"), std::string::npos) << taken;
+  }
   for (const std::uint64_t window : {std::uint64_t{0}, std::uint64_t{4098}, std::uint64_t{1} << 40U}) {
     const std::string odd = outcome_of_lie([window](Node& liar, const GrantHeader& granted) {
       const GrantHeader header{granted.call, granted.offset, granted.bytes, 0, window, 0};

@@ -206,7 +206,7 @@ void LargeMessages::send_later(std::uint32_t step) {
 bool LargeMessages::can_move(std::uint32_t step) const noexcept {
   const Transfer& outgoing = transfers_[step];
   const bool is_put = outgoing.staging < 0 && outgoing.place == nullptr;
-  return is_put || outgoing.bytes == step_at(step).data.bytes || outgoing.bytes < outgoing.window.writable();
+  return is_put || outgoing.bytes == step_at(step).data.bytes || outgoing.bytes < writable(step);
 }
 
 std::vector<std::uint32_t>::iterator LargeMessages::next_to_move() {
@@ -239,7 +239,7 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   Transfer& outgoing = transfer(step);
   const ByteSpan data = data_of(step);
   const StagingWindow& window = outgoing.window;
-  const std::size_t end = std::min(upto, window.writable());
+  const std::size_t end = std::min(upto, writable(step));
   if (end <= outgoing.bytes) return;
   while (outgoing.bytes < end) {
     const std::size_t bytes = window.in_one_piece(outgoing.bytes, end);
@@ -294,7 +294,7 @@ void LargeMessages::end_send(std::uint32_t step) {
 // goes both ways says so by what comes back.
 void LargeMessages::say_taken(std::uint32_t step, std::size_t upto) {
   StagingWindow& window = transfers_[step].window;
-  if (window.writable() >= step_at(step).data.bytes) return;
+  if (writable(step) >= step_at(step).data.bytes) return;
   window.take(upto);
   if (transfers_[step].sharing != Sharing::none) {
     let_other_go_on(step);
@@ -321,8 +321,7 @@ void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
     if (upto == data.size()) leave_staging(step);
   }
   incoming.bytes = upto;
-  if (upto < data.size() || operation_.states_.of(step) != StepStates::State::started) return;
-  operation_.complete_step(step);
+  if (upto == data.size() && operation_.states_.of(step) == StepStates::State::started) operation_.complete_step(step);
   operation_.run();
 }
 
@@ -331,10 +330,25 @@ Sharing LargeMessages::sharing_of(std::uint64_t number, NodeId from) const {
   return static_cast<Sharing>(number);
 }
 
-// What comes by turns may be written while what came before it is still being read, elsewhere.
+// How far a message may be written, by what its reader has taken; by turns, by what its writer has read of the other.
+std::size_t LargeMessages::writable(std::uint32_t step) const noexcept {
+  const Transfer& message = transfers_[step];
+  if (message.sharing != Sharing::turns) return message.window.writable();
+  return message.window.writable_by_turns(message.window.taken(), step_at(step).data.bytes);
+}
+
+// How far the peer may have come by what we have said, or written.
 std::size_t LargeMessages::writable_by_peer(std::uint32_t receive) const noexcept {
   const Transfer& incoming = transfers_[receive];
-  return incoming.window.writable() + (incoming.sharing == Sharing::turns ? incoming.window.bytes() : 0);
+  const std::size_t bytes = step_at(receive).data.bytes;
+  switch (incoming.sharing) {
+    case Sharing::turns:
+      return incoming.window.writable_by_turns(transfers_[step_at(receive).counterpart].bytes, bytes);
+    case Sharing::answers:
+      if (incoming.staged_by != Plan::none) return transfers_[incoming.staged_by].bytes;
+      [[fallthrough]];
+    default: return incoming.window.writable();
+  }
 }
 
 std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
@@ -440,7 +454,8 @@ void LargeMessages::on_landed(const LandedHeader& header, NodeId from) {
 
 void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
   const std::uint32_t step = operation_.send_step(from, header.call.tag);
-  if (step == Plan::none || transfers_.empty() || header.bytes > transfers_[step].bytes) {
+  if (step == Plan::none || transfers_.empty() || header.bytes > transfers_[step].bytes ||
+      transfers_[step].sharing == Sharing::answers) {
     operation_.refuse(from, "has read what was not written");
   }
   // Said before its receiver knew of ours.

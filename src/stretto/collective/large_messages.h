@@ -140,6 +140,7 @@ class LargeMessages {
   std::vector<std::uint32_t>::iterator next_to_move();
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
+  std::size_t writable(std::uint32_t step) const noexcept;
   std::size_t writable_by_peer(std::uint32_t receive) const noexcept;
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
   std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
@@ -157,8 +158,6 @@ class LargeMessages {
   std::uint64_t let_come_back(std::uint32_t receive, std::uint32_t granted);
   StagingWindow window_to_land_in(std::uint32_t receive);
   StagingWindow window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept;
-  bool may_grant_by_turns(std::uint32_t send) const noexcept;
-  void offer_turns(std::uint32_t ours);
   void accept_sharing(std::uint32_t theirs);
   void agree_on_turns(std::uint32_t theirs);
   std::byte* place_by_turns(std::uint32_t step, std::size_t at) const noexcept;

@@ -1,6 +1,7 @@
 // The part of LargeMessages that copies what peers can't reach to memory that they do.
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "stretto/collective/collective_service.h"
@@ -8,6 +9,12 @@
 #include "stretto/collective/operation.h"
 
 namespace stretto {
+
+namespace {
+
+constexpr std::size_t line_bytes = 64;  // of the processor's caches
+
+}  // namespace
 
 // The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
 void LargeMessages::grant(std::uint32_t step) {
@@ -19,9 +26,9 @@ void LargeMessages::grant(std::uint32_t step) {
       return;
     }
     const StagingWindow turns = window_for_turns(step, 2);
-    const bool by_turns = turns.bytes() > 0 && may_grant_by_turns(step);
+    const bool by_turns = turns.bytes() > 0 && !has_several_readers(step);
     allocate_staging(step, by_turns ? turns : window_for(step));
-    if (by_turns) offer_turns(step);
+    if (by_turns) transfers_[step].offered = Sharing::turns;
   }
   // The reader may wait for this step before it reads: it must not wait for the reader.
   if (step_at(step).is_lent && transfers_[step].window.bytes() < data_of(step).size()) lend(step);
@@ -113,26 +120,15 @@ std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t 
   return static_cast<std::uint64_t>(staged.staging);
 }
 
-// Where the sender writes what it can't write where it belongs.
+// Where the sender writes what it can't write where it belongs. By an odd number of turns: the last window lies here, and
+// is written when all that its counterpart left here has been read.
 StagingWindow LargeMessages::window_to_land_in(std::uint32_t receive) {
-  Transfer& incoming = transfers_[receive];
-  const std::uint32_t other = step_at(receive).counterpart;
-  // An odd number of turns: what its counterpart leaves here has been read when the last of them has come.
   const StagingWindow turns = window_for_turns(receive, 3);
-  if (turns.bytes() == 0 || transfers_[other].bytes > 0) {
+  if (turns.bytes() == 0) {
     return StagingWindow::of(data_of(receive).size(), 1, operation_.service_.most_staged());
   }
-  incoming.window = turns;
-  offer_turns(receive);
+  transfers_[receive].offered = Sharing::turns;
   return turns;
-}
-
-// Not what several read, nor if we are reading the counterpart already.
-bool LargeMessages::may_grant_by_turns(std::uint32_t send) const noexcept {
-  const std::uint32_t other = step_at(send).counterpart;
-  const bool is_being_read =
-      transfers_[other].known && operation_.states_.of(other) != StepStates::State::waiting;
-  return !is_being_read && !has_several_readers(send);
 }
 
 // Of a message with a counterpart: as many turns at least, or two, four, six more. Or none: what is little is as soon
@@ -141,16 +137,12 @@ StagingWindow LargeMessages::window_for_turns(std::uint32_t step, std::size_t le
   const std::size_t bytes = step_at(step).data.bytes;
   const std::size_t most = operation_.service_.most_staged();
   if (step_at(step).counterpart == Plan::none || bytes < most / 8) return {};
-  const std::size_t element = operation_.call_.element_bytes();
   std::size_t turns = least_turns;
   while (bytes / turns > most / 2) turns += 2;
-  const std::size_t window = ((bytes + turns - 1) / turns + element - 1) / element * element;
+  // Each begins where a line begins, as staging memory does: copies take longer from one place in a line to another.
+  const std::size_t unit = std::lcm(operation_.call_.element_bytes(), line_bytes);
+  const std::size_t window = ((bytes + turns - 1) / turns + unit - 1) / unit * unit;
   return (bytes + window - 1) / window == turns ? StagingWindow(window) : StagingWindow();
-}
-
-void LargeMessages::offer_turns(std::uint32_t ours) {
-  transfers_[ours].offered = Sharing::turns;
-  agree_on_turns(step_at(ours).counterpart);
 }
 
 // The peer has said where a message of its is staged, or to be written, and how it would share that. Whose answers go
@@ -163,8 +155,8 @@ void LargeMessages::accept_sharing(std::uint32_t theirs) {
   if (step_at(theirs).kind == schedule::StepKind::send) message.window.take(step_at(theirs).data.bytes);
 }
 
-// `theirs`: the one of two counterparts whose memory the peer has. As each side offers turns only before it has used the
-// other one's, both agree, or neither.
+// `theirs`: the one of two counterparts whose memory the peer has. Each side offers turns, if at all, when it begins its
+// steps, before it hears of the other's: so both agree, or neither.
 void LargeMessages::agree_on_turns(std::uint32_t theirs) {
   const std::uint32_t ours = step_at(theirs).counterpart;
   if (ours == Plan::none) return;
@@ -222,7 +214,7 @@ void LargeMessages::stage_piece(std::uint32_t step) {
   Transfer& staged = transfer(step);
   const ByteSpan data = data_of(step);
   const StagingWindow& window = staged.window;
-  const std::size_t upto = std::min({staged.bytes + piece_bytes, window.writable(), data.size()});
+  const std::size_t upto = std::min({staged.bytes + piece_bytes, writable(step), data.size()});
   const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
   copy_for_peer(step, place_to_write(step), data.subspan(staged.bytes, bytes));
@@ -260,7 +252,7 @@ void LargeMessages::release_staging() noexcept {
   for (Transfer& each : transfers_) release(each);
 }
 
-// What was shared we have read last.
+// What was shared we have read last, where all went well.
 void LargeMessages::release(Transfer& staged) noexcept {
   const std::int64_t staging = std::exchange(staged.staging, -1);
   if (staging < 0) return;

@@ -65,7 +65,8 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
     if (messages.size() != 2) continue;
     PlacedStep& one = steps[messages.front()];
     PlacedStep& other = steps[messages.back()];
-    if (one.kind == other.kind || one.data.bytes != other.data.bytes) continue;
+    const bool are_alike = one.data.bytes == other.data.bytes && one.is_pulled == other.is_pulled;
+    if (one.kind == other.kind || !are_alike) continue;
     one.counterpart = messages.back();
     other.counterpart = messages.front();
   }
@@ -113,7 +114,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
   }
-  if (lending.turns) note_counterparts(plan, steps);
+  if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -239,6 +241,70 @@ TEST(PlacedPlan, WhatIsExchangedAndNotCombinedIsLentAndCopiedWithinLimits) {
     EXPECT_EQ(lent(lending.most_copied + 1), 0);
     EXPECT_EQ(lent(lending.most_sent + 1, false), 0);
   }
+}
+
+// All ranks' plans of an exchange of large blocks.
+struct PlacedEverywhere {
+  PlacedEverywhere(const schedule::Algorithm& algorithm, const schedule::Shape& shape)
+      : memory(shape.size * large_block), form{shape.operation, 1, 0, {}} {
+    std::vector<NodeId> nodes;
+    for (NodeId node = 0; node < shape.size; ++node) nodes.push_back(node);
+    const Group members(nodes);
+    CollectiveCall call = Placed::call_of(form, memory);
+    if (shape.operation == Operation::allgather) call.input = ByteSpan(memory).first(large_block);
+    for (Rank me = 0; me < shape.size; ++me) {
+      plans.push_back(std::make_unique<Plan>(algorithm, shape, me));
+      const auto shares_memory = [](NodeId) { return true; };
+      placed.emplace_back(*plans.back(), Layout(call, shape), members, lending, shares_memory);
+    }
+  }
+  // The other end of a message.
+  std::uint32_t other_end(Rank me, std::uint32_t message) const {
+    const PlacedStep& step = placed[me].steps[message];
+    const Plan& theirs = *plans[step.peer];
+    return step.kind == StepKind::send ? theirs.receive_step(me, step.tag) : theirs.send_step(me, step.tag);
+  }
+
+  static constexpr std::size_t large_block = 20'000;
+  std::vector<std::byte> memory;
+  CallForm form;
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<PlacedPlan> placed;
+};
+
+// Returns how many messages have one.
+std::size_t check_counterparts(const PlacedEverywhere& all) {
+  std::size_t count = 0;
+  for (Rank me = 0; me < all.placed.size(); ++me) {
+    const std::vector<PlacedStep>& steps = all.placed[me].steps;
+    for (std::uint32_t at = 0; at < steps.size(); ++at) {
+      const std::uint32_t counterpart = steps[at].counterpart;
+      if (counterpart == Plan::none) continue;
+      ++count;
+      EXPECT_EQ(steps[counterpart].counterpart, at);
+      EXPECT_NE(steps[counterpart].kind, steps[at].kind);
+      EXPECT_EQ(steps[counterpart].peer, steps[at].peer);
+      const std::uint32_t theirs = all.placed[steps[at].peer].steps[all.other_end(me, at)].counterpart;
+      EXPECT_TRUE(theirs == Plan::none || theirs == all.other_end(me, counterpart));
+    }
+  }
+  return count;
+}
+
+// Two ranks that take turns mean the same two messages.
+TEST(PlacedPlan, CounterpartsAreSuchAtBothEnds) {
+  std::set<std::string_view> have_some;
+  for (const schedule::Algorithm* algorithm : schedule::algorithms()) {
+    for (Rank size = 2; size <= 9; ++size) {
+      for (const schedule::Shape& shape : schedule::test::shapes(*algorithm, size, size, 1)) {
+        SCOPED_TRACE(schedule::test::label(*algorithm, shape));
+        const bool is_placed = shape.operation == Operation::allgather || shape.operation == Operation::all_to_all;
+        if (is_placed && check_counterparts(PlacedEverywhere(*algorithm, shape)) > 0) have_some.insert(algorithm->name());
+      }
+    }
+  }
+  EXPECT_TRUE(have_some.contains("linear_all_to_all"));
+  EXPECT_TRUE(have_some.contains("ring_allgather"));
 }
 
 // Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.

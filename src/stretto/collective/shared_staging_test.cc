@@ -98,6 +98,23 @@ TEST_P(SharedStaging, WhatIsExchangedArrives) {
   }
 }
 
+// Windows that are longer than a piece, the last one shorter than the others.
+TEST_P(SharedStaging, LongWindowsArrive) {
+  for (const std::size_t staging : {256U, 1024U}) {
+    RuntimeOptions options = test::options_for(GetParam().of(3));
+    options.staging_bytes = staging << 10U;
+    Runtime(options).run([](Node& node) -> Task<> {
+      for (const std::size_t count : {24'578U, 16'400U, 50'001U}) {
+        for (std::uint64_t number = 0; number < 2; ++number) {
+          co_await exchange(node, count, false, number);
+          co_await gather(node, count, false, number);
+        }
+      }
+      EXPECT_EQ(test::bytes_in_use(node), 0U);
+    });
+  }
+}
+
 // By every schedule that answers what it is granted; in place and not.
 TEST_P(SharedStaging, WhatIsAnsweredArrives) {
   for (const std::uint32_t nodes : {2U, 3U, 4U}) {

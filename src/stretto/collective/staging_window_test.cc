@@ -57,6 +57,76 @@ TEST(StagingWindow, CarriesAnyDataInAnySteps) {
   }
 }
 
+// Two sides that exchange data by turns: window i of a side's lies at that side for even i, else at the other. In any steps
+// nothing is lost, and who has read all, where there is an odd number of windows, has memory that nobody uses any more.
+class Turns {
+ public:
+  Turns(std::size_t data, std::size_t window, Random& random)
+      : window_(window), random_(random), memory_{std::vector<int>(window), std::vector<int>(window)} {
+    for (Side& side : sides_) {
+      for (std::size_t i = 0; i < data; ++i) side.data.push_back(static_cast<int>(random.below(1'000'000)));
+    }
+  }
+
+  // Returns whether each side has read what the other one had.
+  bool run() {
+    for (;;) {
+      const std::size_t me = random_.below(2);
+      if (random_.below(2) == 0) {
+        write(me);
+      } else {
+        read(me);
+      }
+      for (std::size_t side = 0; side < 2; ++side) {
+        if (!is_done(side)) continue;
+        // What the other side may still read or write is not here: this side's memory may be gone.
+        std::fill(memory_[side].begin(), memory_[side].end(), -1);
+      }
+      if (is_done(0) && is_done(1)) return sides_[0].got == sides_[1].data && sides_[1].got == sides_[0].data;
+    }
+  }
+
+ private:
+  struct Side {
+    std::vector<int> data;
+    std::size_t written = 0;
+    std::vector<int> got;
+  };
+
+  bool is_done(std::size_t me) const { return sides_[me].got.size() == sides_[me].data.size() && all_written(me); }
+  bool all_written(std::size_t me) const { return sides_[me].written == sides_[me].data.size(); }
+  // Where a message that begins at `side` has its byte `at`.
+  int& place(std::size_t side, std::size_t at) {
+    return memory_[(side + at / window_.bytes()) % 2][window_.place_of(at)];
+  }
+  // What is written to a peer begins at the peer.
+  void write(std::size_t me) {
+    Side& side = sides_[me];
+    const std::size_t upto =
+        std::min(window_.writable_by_turns(side.got.size(), side.data.size()), side.written + random_.below(20));
+    for (; side.written < upto; ++side.written) place(1 - me, side.written) = side.data[side.written];
+  }
+  void read(std::size_t me) {
+    const std::size_t upto = std::min(sides_[1 - me].written, sides_[me].got.size() + random_.below(20));
+    while (sides_[me].got.size() < upto) sides_[me].got.push_back(place(me, sides_[me].got.size()));
+  }
+
+  StagingWindow window_;
+  Random& random_;
+  std::vector<int> memory_[2];
+  Side sides_[2];
+};
+
+TEST(StagingWindow, TurnsCarryAnyDataInAnySteps) {
+  Random random(6);
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t window = 1 + random.below(20);
+    const std::size_t turns = 3 + 2 * random.below(3);
+    const std::size_t data = (turns - 1) * window + 1 + random.below(window);
+    ASSERT_TRUE(Turns(data, window, random).run()) << "round " << round;
+  }
+}
+
 // More than the segment holds, in memory that peers can't reach.
 TEST(Staging, LargeDataPassThroughALittleMemory) {
   for (const std::uint32_t nodes : {2U, 4U}) {

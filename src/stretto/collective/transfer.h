@@ -38,7 +38,7 @@ struct Transfer {
   std::size_t bytes = 0;                 ///< sent, copied to staging, granted to us, or landed so far
   std::int64_t staging = -1;             ///< in our segment, where our memory cannot be reached
   /// Of a send that is read in staging memory: by which send its data are copied there. Of a receive that is written
-  /// there (see `both_ways`): likewise.
+  /// there (see Sharing): likewise.
   std::uint32_t staged_by = Plan::none;
   Sharing offered = Sharing::none;  ///< by whom it is staged, or was told where to write
   Sharing sharing = Sharing::none;  ///< turns are taken if both sides offer them

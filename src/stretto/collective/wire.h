@@ -47,7 +47,7 @@ struct ReadyHeader {
       landing;  ///< over a wire: the notification for each piece; in shared memory: whether to tell each piece
   std::uint64_t bytes;
   std::uint64_t window;   ///< bytes of memory there, see StagingWindow
-  std::uint64_t sharing;  ///< what it would be of, see Sharing
+  std::uint64_t sharing;  ///< with a message the other way: a Sharing
 };
 
 /// A sender lets the receiver of a step read its data where they lie. Repeated as more of them become available; the
@@ -58,7 +58,7 @@ struct GrantHeader {
   std::uint64_t bytes;   ///< of the step
   std::uint64_t available;
   std::uint64_t window;   ///< bytes of memory there, see StagingWindow
-  std::uint64_t sharing;  ///< what it would be of, see Sharing
+  std::uint64_t sharing;  ///< with a message the other way: a Sharing
 };
 
 /// A grant of all at once, of what is lent (see Lowering::lent): in few bytes, since small calls wait for it. How many

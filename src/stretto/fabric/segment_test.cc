@@ -136,6 +136,14 @@ TEST(Segment, WhatIsReleasedRestsForAWhile) {
   EXPECT_EQ(segment.allocate(bytes), offset) << "it rests where nothing is to";
 }
 
+TEST(Segment, WhatItsOwnerHasReadLastDoesNotRest) {
+  Segment segment(64 * mebibyte, true);
+  segment.let_rest(2 * mebibyte);
+  const std::uint64_t offset = segment.allocate(1000);
+  segment.release(offset, Segment::LastRead::by_owner);
+  EXPECT_EQ(segment.allocate(1000), offset);
+}
+
 TEST_P(SegmentTest, MisuseIsRefused) {
   Segment segment(4 * mebibyte, GetParam());
   EXPECT_EQ(code_of([&] { segment.release(0); }), ErrorCode::invalid_argument);
