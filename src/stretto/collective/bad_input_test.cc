@@ -202,8 +202,8 @@ TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
   }
 }
 
-// Node 0 says where, in a window, node 1 is to read its data, or to write them. Node 1 answers the first such message by a
-// lie about windows.
+// Node 0 says where, in a window, node 1 is to read its data, or to write them. Node 1 answers the first such message
+// by a lie about windows.
 template <class Header, class Lie, class Start>
 std::string outcome_of_lie(MessageType about, const Lie& lie, const Start& start) {
   std::string outcome;
@@ -239,11 +239,9 @@ std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeade
 }
 
 std::string outcome_of_lie_in_exchange(const std::function<void(Node& liar, const ReadyHeader&)>& lie) {
-  return outcome_of_lie<ReadyHeader>(
-      MessageType::collective_ready, lie,
-      [](Node& node, const Group& both, const std::vector<int>& data, std::vector<int>& result) {
-        return all_to_all(node, both, data, result);
-      });
+  return outcome_of_lie<ReadyHeader>(MessageType::collective_ready, lie,
+                                     [](Node& node, const Group& both, const std::vector<int>& data,
+                                        std::vector<int>& result) { return all_to_all(node, both, data, result); });
 }
 
 TEST(CollectiveBadInput, LiesAboutSharedWindowsCostTheConnection) {

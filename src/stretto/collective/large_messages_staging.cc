@@ -120,8 +120,8 @@ std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t 
   return static_cast<std::uint64_t>(staged.staging);
 }
 
-// Where the sender writes what it can't write where it belongs. By an odd number of turns: the last window lies here, and
-// is written when all that its counterpart left here has been read.
+// Where the sender writes what it can't write where it belongs. By an odd number of turns: the last window lies here,
+// and is written when all that its counterpart left here has been read.
 StagingWindow LargeMessages::window_to_land_in(std::uint32_t receive) {
   const StagingWindow turns = window_for_turns(receive, 3);
   if (turns.bytes() == 0) {
@@ -155,8 +155,8 @@ void LargeMessages::accept_sharing(std::uint32_t theirs) {
   if (step_at(theirs).kind == schedule::StepKind::send) message.window.take(step_at(theirs).data.bytes);
 }
 
-// `theirs`: the one of two counterparts whose memory the peer has. Each side offers turns, if at all, when it begins its
-// steps, before it hears of the other's: so both agree, or neither.
+// `theirs`: the one of two counterparts whose memory the peer has. Each side offers turns, if at all, when it begins
+// its steps, before it hears of the other's: so both agree, or neither.
 void LargeMessages::agree_on_turns(std::uint32_t theirs) {
   const std::uint32_t ours = step_at(theirs).counterpart;
   if (ours == Plan::none) return;

@@ -47,8 +47,8 @@ struct PlacedStep {
   /// copied: itself.
   std::uint32_t left_from = Plan::none;
   std::uint32_t right_from = Plan::none;
-  /// Of a large message of an exchange (schedule::is_exchange) that waits for nothing: the one of as many bytes the other
-  /// way, which does not either; the two may take turns (see Sharing). Or Plan::none.
+  /// Of a large message of an exchange (schedule::is_exchange) that waits for nothing: the one of as many bytes the
+  /// other way, which does not either; the two may take turns (see Sharing). Or Plan::none.
   std::uint32_t counterpart = Plan::none;
   /// What a message sends or fills; a copy reads (nothing, where a reduce reads that itself); or a reduce combines with
   /// `right`, in this order.

@@ -299,7 +299,8 @@ TEST(PlacedPlan, CounterpartsAreSuchAtBothEnds) {
       for (const schedule::Shape& shape : schedule::test::shapes(*algorithm, size, size, 1)) {
         SCOPED_TRACE(schedule::test::label(*algorithm, shape));
         const bool is_placed = shape.operation == Operation::allgather || shape.operation == Operation::all_to_all;
-        if (is_placed && check_counterparts(PlacedEverywhere(*algorithm, shape)) > 0) have_some.insert(algorithm->name());
+        if (is_placed && check_counterparts(PlacedEverywhere(*algorithm, shape)) > 0)
+          have_some.insert(algorithm->name());
       }
     }
   }

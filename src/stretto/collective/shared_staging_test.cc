@@ -177,11 +177,9 @@ void expect_traffic(const Start& start, std::uint64_t messages, std::size_t byte
 
 // Each says that it is ready, or grants, at its first window; then nobody says what has been taken.
 TEST(SharedStagingTraffic, WhatIsExchangedNeedsOneMessageForEachWindow) {
-  expect_traffic(
-      [](Node& node, std::vector<std::uint64_t>& input, std::vector<std::uint64_t>& output) {
-        return all_to_all(node, Group::all(node), input, output);
-      },
-      2 * (1 + 5), block * element_bytes / 5);
+  expect_traffic([](Node& node, std::vector<std::uint64_t>& input,
+                    std::vector<std::uint64_t>& output) { return all_to_all(node, Group::all(node), input, output); },
+                 2 * (1 + 5), block * element_bytes / 5);
   expect_traffic(
       [](Node& node, std::vector<std::uint64_t>& input, std::vector<std::uint64_t>& output) {
         return allgather(node, Group::all(node), std::span<const std::uint64_t>(input).first(block), output);

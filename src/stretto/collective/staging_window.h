@@ -30,8 +30,8 @@ class StagingWindow {
   /// How far has been read, as both sides know; and how far may therefore be written.
   std::size_t taken() const noexcept { return taken_; }
   std::size_t writable() const noexcept { return taken_ + bytes_; }
-  /// Where two messages of so many bytes take turns (Sharing::turns), and so much of the other one has been read here, or
-  /// written there: how far this one may be written. The last window not before the one whose place it takes is
+  /// Where two messages of so many bytes take turns (Sharing::turns), and so much of the other one has been read here,
+  /// or written there: how far this one may be written. The last window not before the one whose place it takes is
   /// through, though it may be shorter.
   std::size_t writable_by_turns(std::size_t other, std::size_t data) const noexcept {
     const std::size_t last = (data - 1) / bytes_ * bytes_;

@@ -57,8 +57,9 @@ TEST(StagingWindow, CarriesAnyDataInAnySteps) {
   }
 }
 
-// Two sides that exchange data by turns: window i of a side's lies at that side for even i, else at the other. In any steps
-// nothing is lost, and who has read all, where there is an odd number of windows, has memory that nobody uses any more.
+// Two sides that exchange data by turns: window i of a side's lies at that side for even i, else at the other. In any
+// steps nothing is lost, and who has read all, where there is an odd number of windows, has memory that nobody uses any
+// more.
 class Turns {
  public:
   Turns(std::size_t data, std::size_t window, Random& random)
