@@ -83,7 +83,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
 inline bool InlineRun::send(const PlacedStep& what) {
   if (!what.is_lent) return send_data(what);
   const ByteSpan data = buffers_.bytes_of(what.data);
-  if (!what.may_be_written_over || are_apart(data, call_.output)) {
+  if (!what.is_written_over(data, call_.output)) {
     const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
     if (offset) {
       lend(what, *offset);

@@ -103,7 +103,7 @@ void LargeMessages::start_send(std::uint32_t step) {
 // Where the data of a send lie for their receiver to read; nothing: see send_in_place.
 std::optional<fabric::Offset> LargeMessages::place_in_sight(std::uint32_t step) const {
   const ByteSpan data = data_of(step);
-  if (step_at(step).may_be_written_over && !are_apart(data, operation_.call_.output)) return std::nullopt;
+  if (step_at(step).is_written_over(data, operation_.call_.output)) return std::nullopt;
   return endpoint().offset_for_peers(data.data(), data.size());
 }
 
@@ -243,7 +243,7 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
   if (end <= outgoing.bytes) return;
   while (outgoing.bytes < end) {
     const std::size_t bytes = window.in_one_piece(outgoing.bytes, end);
-    copy_for_peer(step, place_to_write(step), data.subspan(outgoing.bytes, bytes));
+    copy_for_peer(step, place_of(step, outgoing.bytes), data.subspan(outgoing.bytes, bytes));
     outgoing.bytes += bytes;
   }
   const bool each_piece = outgoing.landing != 0;
@@ -340,15 +340,12 @@ std::size_t LargeMessages::writable(std::uint32_t step) const noexcept {
 // How far the peer may have come by what we have said, or written.
 std::size_t LargeMessages::writable_by_peer(std::uint32_t receive) const noexcept {
   const Transfer& incoming = transfers_[receive];
-  const std::size_t bytes = step_at(receive).data.bytes;
-  switch (incoming.sharing) {
-    case Sharing::turns:
-      return incoming.window.writable_by_turns(transfers_[step_at(receive).counterpart].bytes, bytes);
-    case Sharing::answers:
-      if (incoming.staged_by != Plan::none) return transfers_[incoming.staged_by].bytes;
-      [[fallthrough]];
-    default: return incoming.window.writable();
+  if (incoming.sharing == Sharing::turns) {
+    const Transfer& counterpart = transfers_[step_at(receive).counterpart];
+    return incoming.window.writable_by_turns(counterpart.bytes, step_at(receive).data.bytes);
   }
+  const bool answers_us = incoming.sharing == Sharing::answers && incoming.staged_by != Plan::none;
+  return answers_us ? transfers_[incoming.staged_by].bytes : incoming.window.writable();
 }
 
 std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {

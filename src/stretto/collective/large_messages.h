@@ -60,8 +60,8 @@ class LargeMessages {
   bool is_granted(std::uint32_t step) const noexcept {
     return step != Plan::none && !transfers_.empty() && transfers_[step].place != nullptr;
   }
-  /// Where byte `at` of them lies.
-  const std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
+  /// Where byte `at` of them lies: of any message, in the peer's memory or staged here.
+  std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
   /// How far they can be read from `at` on in one go.
   std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
     const Transfer& granted = transfers_[step];
@@ -154,14 +154,14 @@ class LargeMessages {
   bool has_several_readers(std::uint32_t step) const noexcept;
   StagingWindow window_for(std::uint32_t step) const noexcept;
   std::uint32_t staged_alike(std::uint32_t step) const noexcept;
+  bool answers_follow_at_once() const noexcept;
   bool may_come_back(std::uint32_t receive, std::uint32_t granted) const;
   std::uint64_t let_come_back(std::uint32_t receive, std::uint32_t granted);
   StagingWindow window_to_land_in(std::uint32_t receive);
   StagingWindow window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept;
   void accept_sharing(std::uint32_t theirs);
   void agree_on_turns(std::uint32_t theirs);
-  std::byte* place_by_turns(std::uint32_t step, std::size_t at) const noexcept;
-  std::byte* place_to_write(std::uint32_t send) const noexcept;
+  std::byte* begin_of(std::uint32_t step) const noexcept;
   void let_other_go_on(std::uint32_t receive);
   void stage_piece(std::uint32_t step);
   void take_staged(std::uint32_t receive, std::size_t upto);

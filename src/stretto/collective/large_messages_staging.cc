@@ -10,12 +10,6 @@
 
 namespace stretto {
 
-namespace {
-
-constexpr std::size_t line_bytes = 64;  // of the processor's caches
-
-}  // namespace
-
 // The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
 void LargeMessages::grant(std::uint32_t step) {
   engage();
@@ -61,7 +55,7 @@ std::int64_t LargeMessages::staging_of(std::uint32_t step) const noexcept {
 bool LargeMessages::is_staged_whole(std::uint32_t step) const noexcept {
   const PlacedStep& what = step_at(step);
   const CollectiveCall& call = operation_.call_;
-  const bool is_written_over = what.may_be_written_over && !are_apart(data_of(step), call.output);
+  const bool is_written_over = what.is_written_over(data_of(step), call.output);
   return is_written_over || call.reduction().as_task || has_several_readers(step);
 }
 
@@ -97,14 +91,17 @@ std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
 bool LargeMessages::may_come_back(std::uint32_t receive, std::uint32_t granted) const {
   const std::size_t bytes = step_at(granted).data.bytes;
   if (bytes != step_at(receive).data.bytes || place_in_sight(granted) || has_several_readers(granted)) return false;
-  return bytes <= operation_.service_.most_staged() || operation_.plan().schedule().shape.size == 2;
+  return bytes <= operation_.service_.most_staged() || answers_follow_at_once();
 }
+
+// Nobody else's data go into what comes back.
+bool LargeMessages::answers_follow_at_once() const noexcept { return operation_.plan().schedule().shape.size == 2; }
 
 // Returns where it is staged. REQUIRES: may_come_back(receive, granted).
 std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t granted) {
   Transfer& staged = transfer(granted);
   if (staged.staged_by == Plan::none) {
-    const bool is_whole = is_staged_whole(granted) || operation_.plan().schedule().shape.size != 2;
+    const bool is_whole = is_staged_whole(granted) || !answers_follow_at_once();
     const std::size_t bytes = step_at(granted).data.bytes;
     // What comes back is read while it is in the caches.
     const std::size_t most = operation_.service_.most_staged() / 4;
@@ -140,7 +137,7 @@ StagingWindow LargeMessages::window_for_turns(std::uint32_t step, std::size_t le
   std::size_t turns = least_turns;
   while (bytes / turns > most / 2) turns += 2;
   // Each begins where a line begins, as staging memory does: copies take longer from one place in a line to another.
-  const std::size_t unit = std::lcm(operation_.call_.element_bytes(), line_bytes);
+  const std::size_t unit = std::lcm(operation_.call_.element_bytes(), fabric::Segment::least_alignment);
   const std::size_t window = ((bytes + turns - 1) / turns + unit - 1) / unit * unit;
   return (bytes + window - 1) / window == turns ? StagingWindow(window) : StagingWindow();
 }
@@ -174,30 +171,16 @@ void LargeMessages::agree_on_turns(std::uint32_t theirs) {
   }
 }
 
-// Of messages that take turns: where byte `at` lies if that is where the other one begins; or null.
-std::byte* LargeMessages::place_by_turns(std::uint32_t step, std::size_t at) const noexcept {
+// The memory in which a message begins: the peer's, or what is staged here.
+std::byte* LargeMessages::begin_of(std::uint32_t step) const noexcept {
+  if (transfers_[step].place != nullptr) return transfers_[step].place;
+  return endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(step)));
+}
+
+std::byte* LargeMessages::place_of(std::uint32_t step, std::size_t at) const noexcept {
   const Transfer& message = transfers_[step];
-  if (message.sharing != Sharing::turns || at / message.window.bytes() % 2 == 0) return nullptr;
-  const std::uint32_t other = step_at(step).counterpart;
-  std::byte* const begin = transfers_[other].place != nullptr
-                               ? transfers_[other].place
-                               : endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(other)));
-  return begin + message.window.place_of(at);
-}
-
-const std::byte* LargeMessages::place_of(std::uint32_t step, std::size_t at) const noexcept {
-  const std::byte* const by_turns = place_by_turns(step, at);
-  return by_turns != nullptr ? by_turns : transfers_[step].place + transfers_[step].window.place_of(at);
-}
-
-// The next byte of a send, in the peer's memory or staged.
-std::byte* LargeMessages::place_to_write(std::uint32_t send) const noexcept {
-  const Transfer& outgoing = transfers_[send];
-  if (std::byte* const by_turns = place_by_turns(send, outgoing.bytes)) return by_turns;
-  std::byte* const begin = outgoing.place != nullptr
-                               ? outgoing.place
-                               : endpoint().segment().pointer(static_cast<std::uint64_t>(outgoing.staging));
-  return begin + outgoing.window.place_of(outgoing.bytes);
+  const bool is_with_other = message.sharing == Sharing::turns && at / message.window.bytes() % 2 == 1;
+  return begin_of(is_with_other ? step_at(step).counterpart : step) + message.window.place_of(at);
 }
 
 // What has been read of a message tells how far the one the other way may be written to the same memory.
@@ -217,7 +200,7 @@ void LargeMessages::stage_piece(std::uint32_t step) {
   const std::size_t upto = std::min({staged.bytes + piece_bytes, writable(step), data.size()});
   const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
   const auto offset = static_cast<std::uint64_t>(staged.staging);
-  copy_for_peer(step, place_to_write(step), data.subspan(staged.bytes, bytes));
+  copy_for_peer(step, place_of(step, staged.bytes), data.subspan(staged.bytes, bytes));
   staged.bytes += bytes;
   for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
     const bool is_read = step_at(send).kind == schedule::StepKind::send && transfers_[send].staged_by == step;
@@ -229,12 +212,9 @@ void LargeMessages::stage_piece(std::uint32_t step) {
 // What has landed there goes to where it belongs.
 void LargeMessages::take_staged(std::uint32_t receive, std::size_t upto) {
   Transfer& incoming = transfers_[receive];
-  const std::byte* const staging = endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(receive)));
   while (incoming.bytes < upto) {
     const std::size_t bytes = incoming.window.in_one_piece(incoming.bytes, upto);
-    const std::byte* const by_turns = place_by_turns(receive, incoming.bytes);
-    const std::byte* const here = staging + incoming.window.place_of(incoming.bytes);
-    copy_bytes(data_of(receive).data() + incoming.bytes, {by_turns != nullptr ? by_turns : here, bytes});
+    copy_bytes(data_of(receive).data() + incoming.bytes, {place_of(receive, incoming.bytes), bytes});
     incoming.bytes += bytes;
   }
 }
@@ -244,8 +224,7 @@ void LargeMessages::leave_staging(std::uint32_t step) {
   const std::uint32_t by = std::exchange(transfers_[step].staged_by, Plan::none);
   const auto is_used = [by](const Transfer& each) { return each.staged_by == by; };
   if (by != Plan::none && std::any_of(transfers_.begin(), transfers_.end(), is_used)) return;
-  Transfer& staged = transfers_[by == Plan::none ? step : by];
-  release(staged);
+  release(transfers_[by == Plan::none ? step : by]);
 }
 
 void LargeMessages::release_staging() noexcept {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
@@ -59,6 +60,10 @@ struct PlacedStep {
 
   bool is_message() const noexcept { return kind == schedule::StepKind::send || kind == schedule::StepKind::receive; }
   bool is_large() const noexcept { return data.bytes > eager_bytes; }
+  /// Whether a call with that output writes over the step's data before they have been read.
+  bool is_written_over(ConstByteSpan bytes, ConstByteSpan output) const noexcept {
+    return may_be_written_over && !are_apart(bytes, output);
+  }
   std::size_t most_sent() const noexcept { return may_be_written_over ? most_sent_though_combined : eager_bytes; }
 };
 

@@ -79,7 +79,7 @@ Task<> gather(Node& node, std::size_t count, bool in_segment, std::uint64_t numb
   }
 }
 
-// Lengths that are whole turns, end within one, and begin or end within a piece; of nodes that have what they exchange
+// Lengths that are whole turns, or end within one; of nodes that have what they exchange
 // in memory of one kind, or not, and come at different times.
 TEST_P(SharedStaging, WhatIsExchangedArrives) {
   for (const std::uint32_t nodes : {2U, 3U, 5U}) {

@@ -40,7 +40,7 @@ struct Transfer {
   /// Of a send that is read in staging memory: by which send its data are copied there. Of a receive that is written
   /// there (see Sharing): likewise.
   std::uint32_t staged_by = Plan::none;
-  Sharing offered = Sharing::none;  ///< by whom it is staged, or was told where to write
+  Sharing offered = Sharing::none;  ///< by the side in whose memory it begins
   Sharing sharing = Sharing::none;  ///< turns are taken if both sides offer them
 };
 

@@ -19,7 +19,6 @@ namespace {
 
 // Growing costs a system call, so it is done in pieces; the piece is small enough for hundreds of nodes in a process.
 constexpr std::size_t growth_bytes = std::size_t{1} << 20U;
-constexpr std::size_t least_alignment = 64;
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }

@@ -22,8 +22,10 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  /// `bytes` bytes aligned to `alignment` (a power of two, at least 64 is used). Throws Error(out_of_resources).
-  std::uint64_t allocate(std::size_t bytes, std::size_t alignment = 64);
+  /// A line of the processor's caches: all memory begins at one.
+  static constexpr std::size_t least_alignment = 64;
+  /// `bytes` bytes aligned to `alignment` (a power of two), and to a line. Throws Error(out_of_resources).
+  std::uint64_t allocate(std::size_t bytes, std::size_t alignment = least_alignment);
   /// What is released from now on, and other processes may have read, is used again only when so much more has been
   /// released: until then it would have to be taken out of their caches, line by line (decision 37). At first 0.
   void let_rest(std::size_t most_bytes);
