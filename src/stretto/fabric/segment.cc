@@ -17,9 +17,9 @@ namespace stretto::fabric {
 
 namespace {
 
-// Growing costs a system call, so it is done in pieces; the piece is small enough for hundreds of nodes in a process.
-constexpr std::size_t growth_bytes = std::size_t{1} << 20U;
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
+// Growing costs system calls, so it is done in pieces: by huge pages where there is one segment in a process, by less
+// where there may be hundreds.
+constexpr std::size_t growth_bytes(bool shareable) { return shareable ? huge_page_bytes : std::size_t{1} << 20U; }
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
@@ -39,22 +39,28 @@ int make_memfd(std::size_t capacity) {
   return descriptor;
 }
 
+// Returns the reason why it can't be, or 0.
+int allocate_file(int descriptor, std::size_t from, std::size_t bytes) noexcept {
+  int result = 0;
+  do {
+    result = fallocate(descriptor, 0, static_cast<off_t>(from), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
 }  // namespace
 
-Segment::Segment(std::size_t capacity, bool shareable) : capacity_(round_up(capacity, growth_bytes)) {
+Segment::Segment(std::size_t capacity, bool shareable) : capacity_(round_up(capacity, growth_bytes(shareable))) {
   if (shareable) descriptor_ = make_memfd(capacity_);
-  const int flags = MAP_NORESERVE | (shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-  void* const memory = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, flags, descriptor_, 0);
-  if (memory == MAP_FAILED) {
-    const int reason = errno;
+  try {
+    mapping_ = Mapping(descriptor_, 0, capacity_, Mapping::Access::write);
+  } catch (const Error& error) {
     if (descriptor_ >= 0) close(descriptor_);
-    fail("cannot map a segment of " + std::to_string(capacity_) + " bytes (lower STRETTO_SEGMENT_BYTES)", reason);
+    throw Error(error.code(), "no room for the segment (lower STRETTO_SEGMENT_BYTES): " + error.message());
   }
-  base_ = static_cast<std::byte*>(memory);
 }
 
 Segment::~Segment() {
-  munmap(base_, capacity_);
   if (descriptor_ >= 0) close(descriptor_);
 }
 
@@ -107,22 +113,35 @@ void Segment::grow(std::size_t bytes, std::size_t alignment) {
                                                  std::to_string(in_use_) +
                                                  " in use); release memory or raise STRETTO_SEGMENT_BYTES");
   }
-  const std::size_t piece = std::min(round_up(bytes + alignment, growth_bytes), capacity_ - old);
-  // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
-  if (descriptor_ >= 0) {
-    int result = 0;
-    do {
-      result = fallocate(descriptor_, 0, static_cast<off_t>(old), static_cast<off_t>(piece));
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) fail("cannot grow the segment by " + std::to_string(piece) + " bytes", errno);
-  }
-  // A wish: where the system does not grant it, pages are small.
-  if (piece >= huge_page_bytes) madvise(base_ + old, piece, MADV_HUGEPAGE);
-  // Likewise (Linux 5.14): what small data are staged in goes round (`rest`), and each page's first touch, which takes
-  // longer than to fill it, would be some call's.
-  if (descriptor_ >= 0 && piece <= growth_bytes) madvise(base_ + old, piece, MADV_POPULATE_WRITE);
+  const std::size_t piece = std::min(round_up(bytes + alignment, growth_bytes(descriptor_ >= 0)), capacity_ - old);
+  back(old, piece);
   grown_.store(old + piece, std::memory_order_release);
   add_free(old, piece);
+}
+
+// Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
+void Segment::back(std::size_t from, std::size_t bytes) {
+  if (descriptor_ < 0) {
+    // A wish: where the system does not grant it, pages are small.
+    if (bytes >= huge_page_bytes) madvise(mapping_.at(from), bytes, MADV_HUGEPAGE);
+    return;
+  }
+  if (back_hugely(from, bytes)) return;
+  if (const int reason = allocate_file(descriptor_, from, bytes); reason != 0) {
+    fail("cannot grow the segment by " + std::to_string(bytes) + " bytes", reason);
+  }
+  // A wish, too (Linux 5.14): what small data are staged in goes round (`rest`), and each page's first touch, which
+  // takes longer than to fill it, would be some call's.
+  if (bytes <= growth_bytes(true)) madvise(mapping_.at(from), bytes, MADV_POPULATE_WRITE);
+}
+
+// In huge pages one after the other, so that what is backed has no holes at any time: peers go by its length. Returns
+// whether the system has them; what it has backed by then stays.
+bool Segment::back_hugely(std::size_t from, std::size_t bytes) noexcept {
+  for (std::size_t at = from; at < from + bytes; at += huge_page_bytes) {
+    if (allocate_file(descriptor_, at, 1) != 0 || !gather_into_huge_page(mapping_.at(at))) return false;
+  }
+  return true;
 }
 
 void Segment::release(std::uint64_t offset, LastRead last_read) {

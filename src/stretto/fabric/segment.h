@@ -7,12 +7,14 @@
 #include <map>
 #include <mutex>
 
+#include "stretto/base/mapping.h"
+
 namespace stretto::fabric {
 
 /// A node's segment: memory that peers reach by put, get or, on the same host, directly.
 ///
 /// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
-/// and never a signal (CONTRACTS 2). Any thread may allocate and release.
+/// and never a signal (CONTRACTS 2). In huge pages where the system has them. Any thread may allocate and release.
 class Segment {
  public:
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
@@ -36,14 +38,15 @@ class Segment {
 
   std::byte* pointer(std::uint64_t offset) const noexcept {
     // Nodes of one process reach all of its memory by such offsets.
-    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(base_) + offset;
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(mapping_.at(0)) + offset;
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
   /// The offset of an address in this segment's allocated part, or -1.
   std::int64_t offset_of(const void* address) const noexcept {
     const auto* const byte = static_cast<const std::byte*>(address);
-    if (byte < base_ || byte >= base_ + grown_.load(std::memory_order_acquire)) return -1;
-    return byte - base_;
+    const std::byte* const base = mapping_.at(0);
+    if (byte < base || byte >= base + grown_.load(std::memory_order_acquire)) return -1;
+    return byte - base;
   }
   /// Whether [offset, offset + bytes) lies in memory that has been handed out so far.
   bool contains(std::uint64_t offset, std::size_t bytes) const noexcept {
@@ -64,13 +67,15 @@ class Segment {
 
   void make_room(std::size_t bytes, std::size_t alignment);
   void grow(std::size_t bytes, std::size_t alignment);
+  void back(std::size_t from, std::size_t bytes);
+  bool back_hugely(std::size_t from, std::size_t bytes) noexcept;
   void rest(std::uint64_t offset, std::size_t bytes);
   void end_rest(std::size_t most_bytes);
   void add_free(std::uint64_t offset, std::size_t bytes);
 
   std::size_t capacity_;
   int descriptor_ = -1;
-  std::byte* base_ = nullptr;
+  Mapping mapping_;
   mutable std::mutex mutex_;
   std::atomic<std::size_t> grown_{0};  // [0, grown_) is backed
   std::size_t in_use_ = 0;

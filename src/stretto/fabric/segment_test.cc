@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "stretto/base/error.h"
+#include "stretto/base/mapping.h"
+#include "stretto/base/page.h"
 #include "stretto/base/random.h"
 #include "stretto/base/sanitizers.h"
 
@@ -200,6 +202,24 @@ TEST(Segment, APeerSeesGrowthWithoutMappingAgain) {
   }
   munmap(mapped, segment.capacity());
 }
+
+#if !defined(STRETTO_TSAN)  // whose shadow has pages of its own
+// A peer's first touch of a page takes longer than to fill it.
+TEST(Segment, APeerMapsItByHugePages) {
+  constexpr std::size_t bytes = 9 * mebibyte;
+  Segment segment(32 * mebibyte, true);
+  const std::uint64_t offset = segment.allocate(bytes);
+  if (!gather_into_huge_page(segment.pointer(0))) GTEST_SKIP() << "this system makes no huge pages of shared memory";
+  const Mapping peer(segment.descriptor(), 0, segment.capacity(), Mapping::Access::write);
+  rusage before{};
+  getrusage(RUSAGE_THREAD, &before);
+  for (std::size_t at = offset; at < offset + bytes; at += page_bytes()) *peer.at(at) = std::byte{1};
+  rusage after{};
+  getrusage(RUSAGE_THREAD, &after);
+  EXPECT_LT(after.ru_minflt - before.ru_minflt, 64);
+  EXPECT_EQ(*segment.pointer(offset + bytes - page_bytes()), std::byte{1});
+}
+#endif
 
 TEST(Segment, TooMuchAddressSpaceIsANamedError) {
   EXPECT_EQ(code_of([] { const Segment segment(std::size_t{1} << 60U, false); }), ErrorCode::out_of_resources);

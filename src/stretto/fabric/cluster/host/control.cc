@@ -59,30 +59,10 @@ void check_memory(int memory, std::size_t bytes) {
 
 }  // namespace
 
-Mapping::Mapping(int descriptor, std::size_t offset, std::size_t bytes, bool writable) : bytes_(bytes) {
-  void* const memory = mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_NORESERVE,
-                            descriptor, static_cast<off_t>(offset));
-  if (memory == MAP_FAILED) fail("cannot map " + std::to_string(bytes) + " bytes of shared memory");
-  base_ = static_cast<std::byte*>(memory);
-}
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(base_, other.base_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Mapping::~Mapping() {
-  if (base_ != nullptr) munmap(base_, bytes_);
-}
-
 Control::Control(const ControlLayout& layout)
     : layout_(layout), memory_(make_memory(layout.bytes())), doorbell_(make_doorbell()) {
   back(memory_.number(), 0, layout.rings_at());
-  mapping_ = Mapping(memory_.number(), 0, layout.bytes(), true);
+  mapping_ = Mapping(memory_.number(), 0, layout.bytes(), Mapping::Access::write);
 }
 
 RingLine* Control::make_ring(std::uint32_t ring) {
@@ -101,9 +81,9 @@ PeerMemory::PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbe
   check_memory(segment_memory_.number(), segment_bytes);
   const int flags = fcntl(doorbell_.number(), F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) == 0) throw Error(ErrorCode::bad_input, "the doorbell it passed blocks");
-  shared_ = Mapping(control.number(), 0, layout.counters_at(), true);
-  own_ = Mapping(control.number(), layout.counters_at(), layout.bytes() - layout.counters_at(), false);
-  segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, true);
+  shared_ = Mapping(control.number(), 0, layout.counters_at(), Mapping::Access::write);
+  own_ = Mapping(control.number(), layout.counters_at(), layout.bytes() - layout.counters_at(), Mapping::Access::read);
+  segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, Mapping::Access::write);
 }
 
 // A segment is backed from its start on, without holes, so that the number of its blocks is where it ends.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/base/mapping.h"
 #include "stretto/base/page.h"
 #include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/cluster/host/ring.h"
@@ -47,23 +48,6 @@ struct ControlLayout {
   }
   std::uint32_t ring_to(std::uint32_t node) const noexcept { return node; }
   std::uint32_t multicast_ring(std::uint32_t ring) const noexcept { return nodes + ring; }
-};
-
-/// A shared mapping of a file, undone on destruction.
-class Mapping {
- public:
-  Mapping() = default;
-  /// Throws Error(out_of_resources).
-  Mapping(int descriptor, std::size_t offset, std::size_t bytes, bool writable);
-  Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
-  ~Mapping();
-
-  std::byte* at(std::size_t offset) const noexcept { return base_ + offset; }
-
- private:
-  std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 /// This node's control memory and doorbell, owned by its HostTransport and passed to each peer of the host.

@@ -1,0 +1,64 @@
+#include "stretto/base/mapping.h"
+
+#include <linux/mman.h>  // MADV_COLLAPSE, which the C library of Debian 12 does not know yet
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "stretto/base/error.h"
+
+namespace stretto {
+
+namespace {
+
+std::byte* aligned(void* room) noexcept {
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(room) % huge_page_bytes;
+  return static_cast<std::byte*>(room) + (beyond == 0 ? 0 : huge_page_bytes - beyond);
+}
+
+}  // namespace
+
+Mapping::Mapping(int descriptor, std::size_t offset, std::size_t bytes, Access access) {
+  const auto fail = [bytes](int reason) {
+    throw Error(ErrorCode::out_of_resources,
+                "cannot map " + std::to_string(bytes) + " bytes: " + std::strerror(reason));
+  };
+  const bool may_be_huge = bytes >= huge_page_bytes;
+  room_bytes_ = bytes + (may_be_huge ? huge_page_bytes : 0);
+  if (room_bytes_ < bytes) fail(ENOMEM);
+  room_ = mmap(nullptr, room_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room_ == MAP_FAILED) fail(errno);
+  const int protection = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  const int kind = descriptor >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const place = may_be_huge ? aligned(room_) : room_;
+  if (mmap(place, bytes, protection, kind | MAP_NORESERVE | MAP_FIXED, descriptor, static_cast<off_t>(offset)) ==
+      MAP_FAILED) {
+    const int reason = errno;
+    munmap(room_, room_bytes_);
+    fail(reason);
+  }
+  base_ = static_cast<std::byte*>(place);
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      room_(std::exchange(other.room_, nullptr)),
+      room_bytes_(std::exchange(other.room_bytes_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(room_, other.room_);
+  std::swap(room_bytes_, other.room_bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) munmap(room_, room_bytes_);
+}
+
+bool gather_into_huge_page(std::byte* memory) noexcept { return madvise(memory, huge_page_bytes, MADV_COLLAPSE) == 0; }
+
+}  // namespace stretto
