@@ -29,7 +29,8 @@ class Engine : public fabric::Overflow {
 
   /// The calling thread has begun something large, which triggers an event of this node, with peers who are about to do
   /// likewise if they are in step. If it is a worker, it looks whether they answer, for `patience` seconds since the
-  /// last time that something happened, and not for long; then it hands over what it has kept.
+  /// last time that something happened, and not for long; where others want its core, it does what it has kept instead.
+  /// Then it hands over what is left.
   virtual void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept = 0;
 
   /// The calling thread is about to look itself for what peers send, in a call that is over soon: nobody need watch the

@@ -289,7 +289,9 @@ bool ThreadEngine::idle(Seat& seat, Idling& idling, const Look& look, const Over
     }
     const bool something_came = look();
     if (over()) return true;
-    next = idling.after_look(something_came, watch_.requests(), [this] { return now(); });
+    // What it has kept it can do at once.
+    next = fabric::Context::keeps() ? Idling::Next::look
+                                    : idling.after_look(something_came, watch_.requests(), [this] { return now(); });
   }
   return false;
 }
@@ -342,32 +344,43 @@ bool ThreadEngine::somebody_takes_tasks() const noexcept {
   return searching_.load(std::memory_order_relaxed) + coming_.load(std::memory_order_relaxed) > 0;
 }
 
+void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
+  const Worker* const worker = Worker::current();
+  const bool is_worker = worker != nullptr && &worker->engine() == this && !seat_of(*worker).service;
+  if (is_worker && options_.idling.spins > 0) await_late_peers(seat_of(*worker), context, table, event, patience);
+  if (is_worker && options_.idling.takes_turns) do_what_is_kept(context);
+  fabric::Context::hand_over_rest();
+}
+
 // Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
 // thread. Only on a core of its own, and where no task waits for this worker alone: otherwise it would keep from the
 // core whom it waits for. What others may take they take at once.
-void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
-  const Worker* const worker = Worker::current();
-  const bool is_worker = worker != nullptr && &worker->engine() == this;
-  if (is_worker && options_.idling.spins > 0 && !seat_of(*worker).service) {
-    Seat& seat = seat_of(*worker);
-    seat.attends.store(true, std::memory_order_relaxed);
-    const double began = now();
-    if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) {
-      wake_one_for_tasks(Beds::Whom::all);
-    }
-    double happened = began;
-    double time = began;
-    while (time - happened < patience && time - began < longest_attendance_seconds &&
-           (!has_tasks_for(seat) || somebody_takes_tasks()) && table.query(event) == EventState::untriggered) {
-      const bool progress = watch_.needed() ? watch_.poll() : context.serve(fabric::Context::Rest::kept);
-      time = now();
-      if (!progress) continue;
-      if (happened == began) patience *= patience_factor_once_heard;
-      happened = time;
-    }
-    seat.attends.store(false, std::memory_order_relaxed);
+void ThreadEngine::await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event,
+                                    double patience) noexcept {
+  seat.attends.store(true, std::memory_order_relaxed);
+  const double began = now();
+  if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) {
+    wake_one_for_tasks(Beds::Whom::all);
   }
-  fabric::Context::hand_over_rest();
+  double happened = began;
+  double time = began;
+  while (time - happened < patience && time - began < longest_attendance_seconds &&
+         (!has_tasks_for(seat) || somebody_takes_tasks()) && table.query(event) == EventState::untriggered) {
+    const bool progress = watch_.needed() ? watch_.poll() : context.serve(fabric::Context::Rest::kept);
+    time = now();
+    if (!progress) continue;
+    if (happened == began) patience *= patience_factor_once_heard;
+    happened = time;
+  }
+  seat.attends.store(false, std::memory_order_relaxed);
+}
+
+// The service thread would do it on the same core, after two switches.
+void ThreadEngine::do_what_is_kept(fabric::Context& context) noexcept {
+  const double began = now();
+  while (fabric::Context::keeps() && now() - began < longest_attendance_seconds) {
+    context.serve(fabric::Context::Rest::kept);
+  }
 }
 
 bool ThreadEngine::is_over_for(const Seat& seat) const noexcept { return has_tasks_for(seat) || stopping_.load(); }

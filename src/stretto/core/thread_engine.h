@@ -102,6 +102,9 @@ class ThreadEngine final : public Engine {
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, bool has_worked, Processor*& found);
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
+  void await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event,
+                        double patience) noexcept;
+  void do_what_is_kept(fabric::Context& context) noexcept;
   bool is_over_for(const Seat& seat) const noexcept;
   bool decide_to_nap(Seat& seat) noexcept;
   void pass_on(Seat& seat, bool from_another) noexcept;
