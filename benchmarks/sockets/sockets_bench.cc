@@ -169,7 +169,9 @@ class Rank {
     std::vector<double> alone(overlap_calls_alone);
     for (double& each : alone) each = timed_call(bytes);
     const double alone_seconds = median_of(alone);
-    const std::size_t steps = steps_of_overlap(alone_seconds, computation_alone(timed_steps));
+    double timed_seconds = computation_alone(timed_steps);
+    for (int i = 1; i < timings; ++i) timed_seconds = std::min(timed_seconds, computation_alone(timed_steps));
+    const std::size_t steps = steps_of_overlap(alone_seconds, timed_seconds);
 
     OverlapTally tally(alone_seconds);
     overlapped_call(bytes, steps);  // warms up
