@@ -80,7 +80,7 @@ TEST(Mapping, WhatCannotBeMappedIsANamedError) {
   EXPECT_THROW(Mapping(file.number(), 1, page_bytes(), Access::write), Error) << "not the start of a page";
 }
 
-#if !defined(STRETTO_TSAN)  // whose shadow has pages of its own
+#if !defined(STRETTO_TSAN) && !defined(STRETTO_ASAN)  // whose shadows have pages of their own
 TEST(Mapping, AHugePageIsOneForAllWhoMapIt) {
   const File file(huge_page_bytes);
   const Mapping owner(file.number(), 0, huge_page_bytes, Access::write);

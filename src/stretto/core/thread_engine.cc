@@ -289,9 +289,10 @@ bool ThreadEngine::idle(Seat& seat, Idling& idling, const Look& look, const Over
     }
     const bool something_came = look();
     if (over()) return true;
-    // What it has kept it can do at once.
-    next = fabric::Context::keeps() ? Idling::Next::look
-                                    : idling.after_look(something_came, watch_.requests(), [this] { return now(); });
+    // Who has just done a part of what it keeps goes on.
+    next = something_came && fabric::Context::keeps()
+               ? Idling::Next::look
+               : idling.after_look(something_came, watch_.requests(), [this] { return now(); });
   }
   return false;
 }

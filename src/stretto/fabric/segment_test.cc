@@ -203,7 +203,7 @@ TEST(Segment, APeerSeesGrowthWithoutMappingAgain) {
   munmap(mapped, segment.capacity());
 }
 
-#if !defined(STRETTO_TSAN)  // whose shadow has pages of its own
+#if !defined(STRETTO_TSAN) && !defined(STRETTO_ASAN)  // whose shadows have pages of their own
 // A peer's first touch of a page takes longer than to fill it.
 TEST(Segment, APeerMapsItByHugePages) {
   constexpr std::size_t bytes = 9 * mebibyte;
