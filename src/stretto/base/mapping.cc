@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stretto/base/error.h"
+#include "stretto/base/page.h"
 
 namespace stretto {
 
@@ -59,6 +60,9 @@ Mapping::~Mapping() {
   if (base_ != nullptr) munmap(room_, room_bytes_);
 }
 
-bool gather_into_huge_page(std::byte* memory) noexcept { return madvise(memory, huge_page_bytes, MADV_COLLAPSE) == 0; }
+// Where pages are not of 4 KiB, huge pages have other sizes, and the kernel would take the call for one about nothing.
+bool gather_into_huge_page(std::byte* memory) noexcept {
+  return page_bytes() == 4096 && madvise(memory, huge_page_bytes, MADV_COLLAPSE) == 0;
+}
 
 }  // namespace stretto
