@@ -135,8 +135,8 @@ void Segment::back(std::size_t from, std::size_t bytes) {
   if (bytes <= growth_bytes(true)) madvise(mapping_.at(from), bytes, MADV_POPULATE_WRITE);
 }
 
-// In huge pages one after the other, so that what is backed has no holes at any time: peers go by its length. Returns
-// whether the system has them; what it has backed by then stays.
+// In huge pages one after the other, so that what is backed has no holes: peers go by its length. Returns whether the
+// system has them; what it has backed by then stays.
 bool Segment::back_hugely(std::size_t from, std::size_t bytes) noexcept {
   for (std::size_t at = from; at < from + bytes; at += huge_page_bytes) {
     if (allocate_file(descriptor_, at, 1) != 0 || !gather_into_huge_page(mapping_.at(at))) return false;
