@@ -16,12 +16,11 @@ void Meeting::close(std::uint32_t end, fabric::Item*& released) noexcept {
   first_open_ = end;
   // Of those who have come for a later one, all are beyond this one.
   if (come_ == 0 || !is_before(sequence_, end)) return;
-  for (fabric::Item* const member : seats_) {
-    if (member == nullptr) continue;
-    member->next = released;
-    released = member;
+  for (const Member& member : waiting()) {
+    member.call->next = released;
+    released = member.call;
   }
-  clear();
+  come_ = 0;
   failures_ = std::min(failures_ + 1, most_failures);
   first_open_ += calls_without(failures_);
 }
@@ -30,7 +29,7 @@ std::vector<Rank> Meeting::missing(std::uint32_t sequence) const {
   std::vector<Rank> missing;
   const std::lock_guard lock(mutex_);
   for (Rank rank = 0; come_ > 0 && sequence == sequence_ && rank < seats_.size(); ++rank) {
-    if (seats_[rank] == nullptr) missing.push_back(rank);
+    if (!has_come(rank)) missing.push_back(rank);
   }
   return missing;
 }

@@ -28,28 +28,34 @@ class Meeting {
     refused,  ///< there is no meeting for this call
   };
 
+  /// Who has come for a call.
+  struct Member {
+    Rank rank = 0;
+    fabric::Item* call = nullptr;
+  };
+
   /// For calls of a group of `size`, from number `first` on (see Stream).
   Meeting(Rank size, std::uint32_t first) : seats_(size), first_open_(first) {}
 
-  /// `rank` comes for a call. If it is the last one, `all` gets everybody, by rank. If it is refused, those who waited
-  /// for it are added to `released`. REQUIRES: all.size() is the group's.
-  Arrival arrive(Rank rank, const Identity& identity, fabric::Item& member, std::span<fabric::Item*> all,
+  /// `rank` comes for a call. If it is the last one, `all` gets everybody, in the order in which they came. If it is
+  /// refused, those who waited for it are added to `released`. REQUIRES: all.size() is the group's.
+  Arrival arrive(Rank rank, const Identity& identity, fabric::Item& call, std::span<Member> all,
                  fabric::Item*& released) noexcept {
     const std::lock_guard lock(mutex_);
     if (is_before(identity.sequence, first_open_)) return Arrival::refused;
     if (come_ == 0) {
       sequence_ = identity.sequence;
       digest_ = identity.digest;
-    } else if (identity.sequence != sequence_ || identity.digest != digest_ || seats_[rank] != nullptr) {
+    } else if (identity.sequence != sequence_ || identity.digest != digest_ || has_come(rank)) {
       close(identity.sequence + 1, released);
       return Arrival::refused;
     }
-    seats_[rank] = &member;
-    if (++come_ < seats_.size()) return Arrival::waits;
+    seats_[come_++] = {rank, &call};
+    if (come_ < seats_.size()) return Arrival::waits;
     std::copy(seats_.begin(), seats_.end(), all.begin());
     failures_ = 0;
     first_open_ = sequence_ + 1;
-    clear();
+    come_ = 0;
     return Arrival::is_last;
   }
 
@@ -66,19 +72,19 @@ class Meeting {
   // Numbers wrap around.
   static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
 
-  void clear() noexcept {
-    std::fill(seats_.begin(), seats_.end(), nullptr);
-    come_ = 0;
+  std::span<const Member> waiting() const noexcept { return {seats_.data(), come_}; }
+  bool has_come(Rank rank) const noexcept {
+    return std::ranges::find(waiting(), rank, &Member::rank) != waiting().end();
   }
   void close(std::uint32_t end, fabric::Item*& released) noexcept;
 
   mutable std::mutex mutex_;
-  std::vector<fabric::Item*> seats_;  // by rank: who has come
-  Rank come_ = 0;                     // so many
-  std::uint32_t sequence_ = 0;        // of the call that they have come for
-  std::uint32_t digest_ = 0;          // likewise
-  std::uint32_t first_open_;          // for calls before this one there is no meeting any more
-  std::uint32_t failures_ = 0;        // meetings in a row to which not all came
+  std::vector<Member> seats_;   // taken one after the other
+  Rank come_ = 0;               // so many are
+  std::uint32_t sequence_ = 0;  // of the call that they have come for
+  std::uint32_t digest_ = 0;    // likewise
+  std::uint32_t first_open_;    // for calls before this one there is no meeting any more
+  std::uint32_t failures_ = 0;  // meetings in a row to which not all came
 };
 
 /// Those of a process, by stream. Any thread.

@@ -16,8 +16,8 @@ namespace {
 
 using Arrival = Meeting::Arrival;
 
-struct Member : fabric::Item {
-  Member() noexcept : Item(nullptr) {}
+struct Call : fabric::Item {
+  Call() noexcept : Item(nullptr) {}
 };
 
 // A meeting, and a call of each member.
@@ -26,32 +26,35 @@ class MeetingTest : public testing::Test {
   static constexpr Rank size = 3;
 
   Arrival arrive(Rank rank, std::uint32_t sequence, std::uint32_t digest = 7) {
-    return meeting_.arrive(rank, {1, sequence, digest}, members_[rank], all_, released_);
+    return meeting_.arrive(rank, {1, sequence, digest}, calls_[rank], all_, released_);
   }
   void pass(std::uint32_t end) { meeting_.pass(end, released_); }
   // Whose calls go on by themselves, since this was asked last.
   std::set<Rank> released() {
     std::set<Rank> ranks;
     for (fabric::Item* item = std::exchange(released_, nullptr); item != nullptr; item = item->next) {
-      ranks.insert(static_cast<Rank>(static_cast<Member*>(item) - members_.data()));
+      ranks.insert(static_cast<Rank>(static_cast<Call*>(item) - calls_.data()));
     }
     return ranks;
   }
 
   Meeting meeting_{size, 0};
-  std::vector<Member> members_{size};
-  std::vector<fabric::Item*> all_{size};
+  std::vector<Call> calls_{size};
+  std::vector<Meeting::Member> all_{size};
   fabric::Item* released_ = nullptr;
 };
 
-TEST_F(MeetingTest, WhoComesLastGetsAllByRank) {
+TEST_F(MeetingTest, WhoComesLastGetsAllInTheirOrder) {
   for (std::uint32_t call = 0; call < 5; ++call) {
     const auto rank = [&](Rank nth) { return (nth + call) % size; };
     EXPECT_EQ(arrive(rank(0), call), Arrival::waits);
     EXPECT_EQ(arrive(rank(1), call), Arrival::waits);
     EXPECT_EQ(meeting_.missing(call), std::vector{rank(2)});
     EXPECT_EQ(arrive(rank(2), call), Arrival::is_last);
-    for (Rank each = 0; each < size; ++each) EXPECT_EQ(all_[each], &members_[each]);
+    for (Rank nth = 0; nth < size; ++nth) {
+      EXPECT_EQ(all_[nth].rank, rank(nth));
+      EXPECT_EQ(all_[nth].call, &calls_[rank(nth)]);
+    }
     EXPECT_TRUE(meeting_.missing(call).empty());
   }
   EXPECT_TRUE(released().empty());
@@ -122,12 +125,12 @@ TEST_F(MeetingTest, WhereNotAllComeThereIsNoneForAWhile) {
 
 TEST(Meeting, NumbersWrapAround) {
   Meeting meeting(2, ~std::uint32_t{0});
-  std::vector<Member> members(2);
-  std::vector<fabric::Item*> all(2);
+  std::vector<Call> calls(2);
+  std::vector<Meeting::Member> all(2);
   fabric::Item* released = nullptr;
   for (const std::uint32_t call : {~std::uint32_t{0}, std::uint32_t{0}, std::uint32_t{1}}) {
-    EXPECT_EQ(meeting.arrive(0, {1, call, 7}, members[0], all, released), Arrival::waits);
-    EXPECT_EQ(meeting.arrive(1, {1, call, 7}, members[1], all, released), Arrival::is_last);
+    EXPECT_EQ(meeting.arrive(0, {1, call, 7}, calls[0], all, released), Arrival::waits);
+    EXPECT_EQ(meeting.arrive(1, {1, call, 7}, calls[1], all, released), Arrival::is_last);
   }
   EXPECT_EQ(released, nullptr);
 }
@@ -159,7 +162,7 @@ TEST(Meeting, NobodyIsForgottenSeeds) {
     };
     const auto member = [&](Rank rank) {
       Random random(seed * size + rank);
-      std::vector<fabric::Item*> all(size);
+      std::vector<Meeting::Member> all(size);
       for (std::uint32_t call = 0; call < calls; ++call) {
         Waiting& mine = of_calls[rank][call];
         fabric::Item* released = nullptr;
@@ -173,7 +176,7 @@ TEST(Meeting, NobodyIsForgottenSeeds) {
         if (arrival == Arrival::refused) continue;
         if (arrival == Arrival::is_last) {
           met.fetch_add(1);
-          for (fabric::Item* const each : all) tell(each);
+          for (const Meeting::Member& each : all) tell(each.call);
         }
         mine.told.wait(0);
       }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <string>
@@ -49,6 +50,31 @@ TEST(MetCalls, WhoComesLastHasItsResultAtOnce) {
         },
         1);
     EXPECT_EQ(over_at_once, calls - 1) << nodes << " nodes: one at each call but the first";
+  }
+}
+
+// So that none waits through the turns of those who came after it. Who came last need not wait at all.
+TEST(MetCalls, WhoComesFirstGoesOnFirst) {
+  constexpr std::size_t calls = 20;
+  std::array<std::vector<NodeId>, calls> came;
+  std::array<std::vector<NodeId>, calls> went_on;
+  test::run_on(
+      "local:5",
+      [&](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        co_await begin_to_meet(node, all);
+        for (std::size_t call = 0; call < calls; ++call) {
+          // Another one is late each time.
+          if (call % 5 == node.id()) co_await node.spawn([] {});
+          came[call].push_back(node.id());
+          co_await barrier(node, all);
+          went_on[call].push_back(node.id());
+        }
+      },
+      1);
+  for (std::size_t call = 1; call < calls; ++call) {
+    std::rotate(came[call].begin(), came[call].end() - 1, came[call].end());
+    EXPECT_EQ(went_on[call], came[call]) << "call " << call;
   }
 }
 

@@ -39,8 +39,8 @@ Event CollectiveOperation::do_all() {
   const Event completion = completion_;
   has_turn_ = false;
   const bool is_done = run_jointly();
-  for (fabric::Item* const item : preparation_->met) {
-    auto* const member = static_cast<CollectiveOperation*>(item);
+  for (const Meeting::Member& each : preparation_->met) {
+    auto* const member = static_cast<CollectiveOperation*>(each.call);
     if (member == this) continue;
     member->is_done_by_other_ = is_done;
     member->failure_ = failure_;
@@ -71,8 +71,8 @@ bool CollectiveOperation::run_jointly() noexcept {
       return false;
     }
   }
-  for (Rank rank = 0; rank < group().size(); ++rank) {
-    run->set_member(rank, static_cast<CollectiveOperation*>(preparation_->met[rank])->call_);
+  for (const Meeting::Member& each : preparation_->met) {
+    run->set_member(each.rank, static_cast<CollectiveOperation*>(each.call)->call_);
   }
   try {
     run->run();

@@ -8,9 +8,9 @@
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
 #include "stretto/collective/inline_attempts.h"
+#include "stretto/collective/meeting.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
-#include "stretto/fabric/item.h"
 
 namespace stretto {
 
@@ -94,8 +94,8 @@ class Preparation {
   std::unique_ptr<const PlacedPlan> placed;
   bool may_be_inline = false;  ///< whether an InlineRun can do such a call
   InlineAttempts inline_attempts;
-  /// Where such calls are met for (see Meeting): everybody, by rank, once this node came last; else empty.
-  std::vector<fabric::Item*> met;
+  /// Where such calls are met for (see Meeting): everybody, once this node came last; else empty.
+  std::vector<Meeting::Member> met;
   std::unique_ptr<JointRun> joint_run;  ///< of such calls, once this node came last
 
   bool may_meet() const noexcept { return !met.empty(); }
