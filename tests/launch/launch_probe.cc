@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/base/error.h"
 #include "stretto/fabric/bootstrap/bootstrap.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/bootstrap/socket.h"
 
 namespace {
@@ -114,7 +114,7 @@ int abort_job(const Arguments& arguments) {
 
 /// A process that knows where the job is, but not its secret.
 int wrong_secret(const Arguments&) {
-  const stretto::fabric::Descriptor file(::memfd_create("guess", MFD_CLOEXEC));
+  const stretto::Descriptor file(::memfd_create("guess", MFD_CLOEXEC));
   const std::string guess(32, 'g');
   if (::write(file.number(), guess.data(), guess.size()) != 32) return 3;
   Environment environment = stretto::fabric::process_environment();
@@ -131,7 +131,7 @@ int wrong_secret(const Arguments&) {
 /// Crowds of silent connections before the job starts.
 int strangers(const Arguments&) {
   const auto endpoint = stretto::fabric::parse_endpoint(::getenv("STRETTO_JOB_ENDPOINT"));
-  std::vector<stretto::fabric::Descriptor> silent;
+  std::vector<stretto::Descriptor> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(stretto::fabric::connect_to(endpoint));
   return exchange({});
 }
@@ -155,7 +155,7 @@ int await_signal(const Arguments&) {
 
 /// Holds the FIFO at PATH open while it lives, and writes there when the launcher is gone.
 int outlive(const Arguments& arguments) {
-  const stretto::fabric::Descriptor fifo(::open(arguments.at(0).c_str(), O_WRONLY | O_CLOEXEC));
+  const stretto::Descriptor fifo(::open(arguments.at(0).c_str(), O_WRONLY | O_CLOEXEC));
   const auto mine = join();
   mine->fence();
   if (mine->rank() == 0) say("ready");

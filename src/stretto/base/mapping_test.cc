@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <string>
@@ -12,28 +11,15 @@
 #include "stretto/base/error.h"
 #include "stretto/base/page.h"
 #include "stretto/base/sanitizers.h"
+#include "stretto/base/shared_memory.h"
 
 namespace stretto {
 namespace {
 
 using Access = Mapping::Access;
 
-class File {
- public:
-  explicit File(std::size_t bytes) : number_(memfd_create("test", MFD_CLOEXEC)) {
-    EXPECT_EQ(ftruncate(number_, static_cast<off_t>(bytes)), 0);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(number_); }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 TEST(Mapping, WhatOneWritesTheOthersSee) {
-  const File file(3 * huge_page_bytes);
+  const Descriptor file = make_shared_memory("test", 3 * huge_page_bytes);
   const Mapping writer(file.number(), 0, 3 * huge_page_bytes, Access::write);
   const Mapping reader(file.number(), 0, 3 * huge_page_bytes, Access::read);
   const Mapping part(file.number(), page_bytes(), page_bytes(), Access::read);
@@ -45,7 +31,7 @@ TEST(Mapping, WhatOneWritesTheOthersSee) {
 }
 
 TEST(Mapping, WhatIsLargeBeginsWhereAHugePageMay) {
-  const File file(5 * huge_page_bytes);
+  const Descriptor file = make_shared_memory("test", 5 * huge_page_bytes);
   for (int i = 0; i < 4; ++i) {
     const Mapping shared(file.number(), 0, 5 * huge_page_bytes, Access::write);
     const Mapping own(-1, 0, huge_page_bytes + page_bytes(), Access::write);
@@ -57,7 +43,7 @@ TEST(Mapping, WhatIsLargeBeginsWhereAHugePageMay) {
 }
 
 TEST(Mapping, MovesAndIsUndoneOnce) {
-  const File file(page_bytes());
+  const Descriptor file = make_shared_memory("test", page_bytes());
   Mapping first(file.number(), 0, page_bytes(), Access::write);
   *first.at(0) = std::byte{7};
   Mapping second(std::move(first));
@@ -67,7 +53,7 @@ TEST(Mapping, MovesAndIsUndoneOnce) {
 }
 
 TEST(Mapping, WhatCannotBeMappedIsANamedError) {
-  const File file(page_bytes());
+  const Descriptor file = make_shared_memory("test", page_bytes());
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 60U, ~std::size_t{0}}) {
     try {
       const Mapping mapping(-1, 0, bytes, Access::write);
@@ -82,7 +68,7 @@ TEST(Mapping, WhatCannotBeMappedIsANamedError) {
 
 #if !defined(STRETTO_TSAN) && !defined(STRETTO_ASAN)  // whose shadows have pages of their own
 TEST(Mapping, AHugePageIsOneForAllWhoMapIt) {
-  const File file(huge_page_bytes);
+  const Descriptor file = make_shared_memory("test", huge_page_bytes);
   const Mapping owner(file.number(), 0, huge_page_bytes, Access::write);
   *owner.at(page_bytes()) = std::byte{9};
   if (!gather_into_huge_page(owner.at(0))) GTEST_SKIP() << "this system does not make huge pages of shared memory";

@@ -1,17 +1,14 @@
 #include "stretto/fabric/segment.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/shared_memory.h"
 
 namespace stretto::fabric {
 
@@ -23,45 +20,15 @@ constexpr std::size_t growth_bytes(bool shareable) { return shareable ? huge_pag
 
 constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-[[noreturn]] void fail(const std::string& what, int reason) {
-  throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(reason));
-}
-
-int make_memfd(std::size_t capacity) {
-  const int descriptor = memfd_create("stretto-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0) fail("cannot create shared memory for the segment", errno);
-  if (ftruncate(descriptor, static_cast<off_t>(capacity)) != 0 ||
-      fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    const int reason = errno;
-    close(descriptor);
-    fail("cannot size a segment of " + std::to_string(capacity) + " bytes (STRETTO_SEGMENT_BYTES)", reason);
-  }
-  return descriptor;
-}
-
-// Returns the reason why it can't be, or 0.
-int allocate_file(int descriptor, std::size_t from, std::size_t bytes) noexcept {
-  int result = 0;
-  do {
-    result = fallocate(descriptor, 0, static_cast<off_t>(from), static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 Segment::Segment(std::size_t capacity, bool shareable) : capacity_(round_up(capacity, growth_bytes(shareable))) {
-  if (shareable) descriptor_ = make_memfd(capacity_);
   try {
-    mapping_ = Mapping(descriptor_, 0, capacity_, Mapping::Access::write);
+    if (shareable) memory_ = make_shared_memory("stretto-segment", capacity_);
+    mapping_ = Mapping(memory_.number(), 0, capacity_, Mapping::Access::write);
   } catch (const Error& error) {
-    if (descriptor_ >= 0) close(descriptor_);
     throw Error(error.code(), "no room for the segment (lower STRETTO_SEGMENT_BYTES): " + error.message());
   }
-}
-
-Segment::~Segment() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 std::uint64_t Segment::allocate(std::size_t bytes, std::size_t alignment) {
@@ -113,7 +80,7 @@ void Segment::grow(std::size_t bytes, std::size_t alignment) {
                                                  std::to_string(in_use_) +
                                                  " in use); release memory or raise STRETTO_SEGMENT_BYTES");
   }
-  const std::size_t piece = std::min(round_up(bytes + alignment, growth_bytes(descriptor_ >= 0)), capacity_ - old);
+  const std::size_t piece = std::min(round_up(bytes + alignment, growth_bytes(is_shareable())), capacity_ - old);
   back(old, piece);
   grown_.store(old + piece, std::memory_order_release);
   add_free(old, piece);
@@ -121,14 +88,16 @@ void Segment::grow(std::size_t bytes, std::size_t alignment) {
 
 // Asked for here, so that a full memory is an error now and not a SIGBUS at first touch.
 void Segment::back(std::size_t from, std::size_t bytes) {
-  if (descriptor_ < 0) {
+  if (!is_shareable()) {
     // A wish: where the system does not grant it, pages are small.
     if (bytes >= huge_page_bytes) madvise(mapping_.at(from), bytes, MADV_HUGEPAGE);
     return;
   }
   if (back_hugely(from, bytes)) return;
-  if (const int reason = allocate_file(descriptor_, from, bytes); reason != 0) {
-    fail("cannot grow the segment by " + std::to_string(bytes) + " bytes", reason);
+  try {
+    set_aside(memory_.number(), from, bytes);
+  } catch (const Error& error) {
+    throw Error(error.code(), "cannot grow the segment: " + error.message());
   }
   // A wish, too (Linux 5.14): what small data are staged in goes round (`rest`), and each page's first touch, which
   // takes longer than to fill it, would be some call's.
@@ -139,7 +108,7 @@ void Segment::back(std::size_t from, std::size_t bytes) {
 // system has them; what it has backed by then stays.
 bool Segment::back_hugely(std::size_t from, std::size_t bytes) noexcept {
   for (std::size_t at = from; at < from + bytes; at += huge_page_bytes) {
-    if (allocate_file(descriptor_, at, 1) != 0 || !gather_into_huge_page(mapping_.at(at))) return false;
+    if (!try_to_set_aside(memory_.number(), at, 1) || !gather_into_huge_page(mapping_.at(at))) return false;
   }
   return true;
 }

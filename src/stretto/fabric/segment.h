@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/base/mapping.h"
 
 namespace stretto::fabric {
@@ -20,7 +21,6 @@ class Segment {
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of
   /// the host map; otherwise memory is private to the process. Throws Error(out_of_resources).
   Segment(std::size_t capacity, bool shareable);
-  ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
@@ -57,7 +57,7 @@ class Segment {
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t bytes_in_use() const;
   /// The memfd, or -1 where the segment is not shareable.
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return memory_.number(); }
 
  private:
   struct Range {
@@ -65,6 +65,7 @@ class Segment {
     std::size_t bytes;
   };
 
+  bool is_shareable() const noexcept { return static_cast<bool>(memory_); }
   void make_room(std::size_t bytes, std::size_t alignment);
   void grow(std::size_t bytes, std::size_t alignment);
   void back(std::size_t from, std::size_t bytes);
@@ -74,7 +75,7 @@ class Segment {
   void add_free(std::uint64_t offset, std::size_t bytes);
 
   std::size_t capacity_;
-  int descriptor_ = -1;
+  Descriptor memory_;
   Mapping mapping_;
   mutable std::mutex mutex_;
   std::atomic<std::size_t> grown_{0};  // [0, grown_) is backed

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/base/ids.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/bootstrap/environment.h"
 #include "stretto/fabric/bootstrap/handshake.h"
 #include "stretto/fabric/bootstrap/process.h"

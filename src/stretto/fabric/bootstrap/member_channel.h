@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/handshake.h"
 #include "stretto/fabric/bootstrap/message.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/environment.h"
 #include "stretto/fabric/bootstrap/exit_status.h"
 

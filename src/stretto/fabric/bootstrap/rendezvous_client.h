@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/bootstrap.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/bootstrap/handshake.h"
 #include "stretto/fabric/bootstrap/launcher_choice.h"
 

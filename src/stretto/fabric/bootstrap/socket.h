@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 
 namespace stretto::fabric {
 

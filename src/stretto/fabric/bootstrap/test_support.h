@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/socket.h"
 
 namespace stretto::fabric::test {

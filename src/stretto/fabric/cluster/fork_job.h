@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/bootstrap.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 
 namespace stretto::fabric {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 
 namespace stretto::fabric::cluster {
 

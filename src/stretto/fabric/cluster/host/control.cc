@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "stretto/base/error.h"
+#include "stretto/base/shared_memory.h"
 
 namespace stretto::fabric::cluster {
 
@@ -22,28 +23,10 @@ namespace {
   throw Error(ErrorCode::out_of_resources, what + ": " + std::strerror(errno));
 }
 
-Descriptor make_memory(std::size_t bytes) {
-  Descriptor memory(memfd_create("stretto-control", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory) fail("cannot create shared memory for messages");
-  if (ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0 ||
-      fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    fail("cannot size " + std::to_string(bytes) + " bytes of shared memory for messages");
-  }
-  return memory;
-}
-
 Descriptor make_doorbell() {
   Descriptor doorbell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!doorbell) fail("cannot create a doorbell; raise the limit of open files (ulimit -n)");
   return doorbell;
-}
-
-void back(int memory, std::size_t offset, std::size_t bytes) {
-  int result = 0;
-  do {
-    result = fallocate(memory, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) fail("no " + std::to_string(bytes) + " bytes of shared memory for messages");
 }
 
 // Memory that can shrink, or that is smaller than its owner says, ends its reader by SIGBUS.
@@ -60,14 +43,14 @@ void check_memory(int memory, std::size_t bytes) {
 }  // namespace
 
 Control::Control(const ControlLayout& layout)
-    : layout_(layout), memory_(make_memory(layout.bytes())), doorbell_(make_doorbell()) {
-  back(memory_.number(), 0, layout.rings_at());
+    : layout_(layout), memory_(make_shared_memory("stretto-control", layout.bytes())), doorbell_(make_doorbell()) {
+  set_aside(memory_.number(), 0, layout.rings_at());
   mapping_ = Mapping(memory_.number(), 0, layout.bytes(), Mapping::Access::write);
 }
 
 RingLine* Control::make_ring(std::uint32_t ring) {
   const std::size_t offset = layout_.rings_at() + ring * layout_.ring_bytes();
-  back(memory_.number(), offset, layout_.ring_bytes());
+  set_aside(memory_.number(), offset, layout_.ring_bytes());
   return reinterpret_cast<RingLine*>(mapping_.at(offset));
 }
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/base/mapping.h"
 #include "stretto/base/page.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/cluster/host/ring.h"
 
 namespace stretto::fabric::cluster {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/base/descriptor.h"
 #include "stretto/base/ids.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/local_socket.h"
 #include "stretto/fabric/cluster/watcher.h"

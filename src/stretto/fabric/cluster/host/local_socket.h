@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 
 namespace stretto::fabric::cluster {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
-#include "stretto/fabric/bootstrap/descriptor.h"
+#include "stretto/base/descriptor.h"
 #include "stretto/fabric/cluster/network/carrier.h"
 #include "stretto/fabric/cluster/tcp/address.h"
 

@@ -4,13 +4,13 @@
 
 #include <utility>
 
-namespace stretto::fabric {
+namespace stretto {
 
 /// Owns one file descriptor.
 class Descriptor {
  public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number) noexcept : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     if (this != &other) {
@@ -21,9 +21,9 @@ class Descriptor {
   }
   ~Descriptor() { reset(); }
 
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-  void reset() {
+  int number() const noexcept { return number_; }
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  void reset() noexcept {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
   }
 
@@ -31,4 +31,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace stretto::fabric
+}  // namespace stretto
