@@ -35,9 +35,9 @@ TEST_F(SharedMemoryTest, KeepsItsLength) {
 TEST_F(SharedMemoryTest, HasWhatIsSetAside) {
   EXPECT_EQ(status().st_blocks, 0);
   set_aside(memory_.number(), page_bytes(), 2 * page_bytes());
-  EXPECT_EQ(static_cast<std::size_t>(status().st_blocks) * 512, 2 * page_bytes());
+  EXPECT_GE(static_cast<std::size_t>(status().st_blocks) * 512, 2 * page_bytes());
   EXPECT_TRUE(try_to_set_aside(memory_.number(), 0, page_bytes()));
-  EXPECT_EQ(static_cast<std::size_t>(status().st_blocks) * 512, 3 * page_bytes());
+  EXPECT_GE(static_cast<std::size_t>(status().st_blocks) * 512, 3 * page_bytes());
 }
 
 TEST_F(SharedMemoryTest, SaysWhatThereIsNoRoomFor) {

@@ -183,8 +183,18 @@ void place(const ExplainArguments& arguments, Request& request) {
   request.placement.ranks_of_machine = hosts.most();
 }
 
+// Where no job says it.
+schedule::Rank nodes_of(const ExplainArguments& arguments, schedule::Rank most) {
+  if (arguments.nodes.empty()) {
+    throw Error(
+        ErrorCode::bad_input,
+        "--nodes is required, as in --nodes 8; only a job of several nodes that measures (--measure) needs none");
+  }
+  return static_cast<schedule::Rank>(parse_count(arguments.nodes, "--nodes", 1, most));
+}
+
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
-  const auto nodes = static_cast<schedule::Rank>(parse_count(arguments.nodes, "--nodes", 1, most_nodes));
+  const schedule::Rank nodes = nodes_of(arguments, most_nodes);
   Surroundings surroundings;
   surroundings.tuning = options.tuning;
   const schedule::CostTable table = costs_of(surroundings);
@@ -217,9 +227,7 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
 }
 
 void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
-  if (options.fabric == "local:1") {
-    options.fabric = "local:" + std::to_string(parse_count(arguments.nodes, "--nodes", 1, max_nodes));
-  }
+  if (options.fabric == "local:1") options.fabric = "local:" + std::to_string(nodes_of(arguments, max_nodes));
   if (arguments.auxiliaries != "0") {
     throw Error(ErrorCode::bad_input, "--auxiliaries is for predictions; leave out --measure");
   }

@@ -165,6 +165,8 @@ TEST(Trial, WorkersAreBoundUnlessTheSettingSaysOtherwise) {
 TEST(ExplainCommand, RefusesBadArguments) {
   expect_error("explain alreduce --nodes 4", "did you mean 'allreduce'?");
   expect_error("explain allreduce --nodes 0", "--nodes is '0'");
+  expect_error("explain allreduce", "--nodes is required");
+  expect_error("explain allreduce --measure", "--nodes is required");
   expect_error("explain allreduce --nodes 4 --bytes much", "--bytes is 'much'");
   expect_error("explain allreduce --nodes 4 --link air", "--link is 'air'");
   expect_error("explain broadcast --nodes 4 --root 4", "root");
