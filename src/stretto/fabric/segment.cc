@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <string>
 
@@ -94,10 +96,9 @@ void Segment::back(std::size_t from, std::size_t bytes) {
     return;
   }
   if (back_hugely(from, bytes)) return;
-  try {
-    set_aside(memory_.number(), from, bytes);
-  } catch (const Error& error) {
-    throw Error(error.code(), "cannot grow the segment: " + error.message());
+  if (!set_aside(memory_.number(), from, bytes)) {
+    throw Error(ErrorCode::out_of_resources,
+                "cannot grow the segment by " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
   }
   // A wish, too (Linux 5.14): what small data are staged in goes round (`rest`), and each page's first touch, which
   // takes longer than to fill it, would be some call's.
@@ -108,7 +109,7 @@ void Segment::back(std::size_t from, std::size_t bytes) {
 // system has them; what it has backed by then stays.
 bool Segment::back_hugely(std::size_t from, std::size_t bytes) noexcept {
   for (std::size_t at = from; at < from + bytes; at += huge_page_bytes) {
-    if (!try_to_set_aside(memory_.number(), at, 1) || !gather_into_huge_page(mapping_.at(at))) return false;
+    if (!set_aside(memory_.number(), at, 1) || !gather_into_huge_page(mapping_.at(at))) return false;
   }
   return true;
 }

@@ -210,7 +210,7 @@ bool has_huge_pages(std::size_t count) {
   const Descriptor memory = make_shared_memory("probe", count * huge_page_bytes);
   const Mapping mapping(memory.number(), 0, count * huge_page_bytes, Mapping::Access::write);
   for (std::size_t at = 0; at < count * huge_page_bytes; at += huge_page_bytes) {
-    if (!try_to_set_aside(memory.number(), at, 1) || !gather_into_huge_page(mapping.at(at))) return false;
+    if (!set_aside(memory.number(), at, 1) || !gather_into_huge_page(mapping.at(at))) return false;
   }
   return true;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +28,12 @@ Descriptor make_doorbell() {
   return doorbell;
 }
 
+void back(const Descriptor& memory, std::size_t offset, std::size_t bytes) {
+  if (!set_aside(memory.number(), offset, bytes)) {
+    fail("no " + std::to_string(bytes) + " bytes of shared memory for messages");
+  }
+}
+
 // Memory that can shrink, or that is smaller than its owner says, ends its reader by SIGBUS.
 void check_memory(int memory, std::size_t bytes) {
   struct stat status{};
@@ -44,13 +49,13 @@ void check_memory(int memory, std::size_t bytes) {
 
 Control::Control(const ControlLayout& layout)
     : layout_(layout), memory_(make_shared_memory("stretto-control", layout.bytes())), doorbell_(make_doorbell()) {
-  set_aside(memory_.number(), 0, layout.rings_at());
+  back(memory_, 0, layout.rings_at());
   mapping_ = Mapping(memory_.number(), 0, layout.bytes(), Mapping::Access::write);
 }
 
 RingLine* Control::make_ring(std::uint32_t ring) {
   const std::size_t offset = layout_.rings_at() + ring * layout_.ring_bytes();
-  set_aside(memory_.number(), offset, layout_.ring_bytes());
+  back(memory_, offset, layout_.ring_bytes());
   return reinterpret_cast<RingLine*>(mapping_.at(offset));
 }
 
