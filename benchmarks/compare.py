@@ -15,6 +15,7 @@ from pathlib import Path
 NOT_MEASURED = "-"
 BY_HAND = "by hand"  # of benchmarks/limits
 SHAPER_BUCKET_BYTES = 64 << 10  # of scripts/bench-hosts
+OVERLAP_FIELDS = ("alone_seconds", "completion_seconds", "computation_seconds", "slowdown", "exposed")
 OPERATIONS = (
     "barrier",
     "broadcast",
@@ -149,13 +150,29 @@ def print_times(rows, field, title):
 
 def print_concurrent_reduces(rows):
     """A row for each way to write the program, a column for each size; each cell the median, and the mean without
-    barriers."""
+    barriers, of several rounds their medians; then Stretto's best call beside the best graph of messages."""
     sizes = sorted({row["bytes"] for row in rows})
-    lines = {}
+    rounds = {}
     for row in rows:
-        times = f"{in_units(row['median_seconds'])}, {in_units(row['back_to_back_seconds'])}"
-        lines.setdefault((column_of(row), row["variant"]), {})[row["bytes"]] = times
-    table = [[*who, *(at.get(size, NOT_MEASURED) for size in sizes)] for who, at in lines.items()]
+        rounds.setdefault((column_of(row), row["variant"]), {}).setdefault(row["bytes"], []).append(row)
+
+    def median(field, measured):
+        return statistics.median(row[field] for row in measured)
+
+    def cell(measured):
+        return f"{in_units(median('median_seconds', measured))}, {in_units(median('back_to_back_seconds', measured))}"
+
+    def least(is_meant, size):
+        calls = [median("median_seconds", at[size]) for who, at in rounds.items() if is_meant(*who) and size in at]
+        return min(calls, default=None)
+
+    def best_ratio(size):
+        ours = least(lambda column, variant: column in ("stretto cluster", "stretto local"), size)
+        graph = least(lambda column, variant: variant == "message graph", size)
+        return mark_of(ours / graph) if ours and graph else NOT_MEASURED
+
+    table = [[*who, *(cell(at[size]) if size in at else NOT_MEASURED for size in sizes)] for who, at in rounds.items()]
+    table.append(["the best of Stretto's", "/ best graph", *map(best_ratio, sizes)])
     title = "Two concurrent reduces (Aspen, Fig. 12) on 4 ranks: median; mean without barriers. sim: virtual time"
     print_table(title, ["rival", "program", *map(size_of, sizes)], table)
 
@@ -184,11 +201,11 @@ def print_hosts(rows):
     questions = {}
     for row in rows:
         question = (row["bits_per_second"], row["ranks"], row["bytes"])
-        at = questions.setdefault(question, {"where": where(row), "bound": bound_of(row), "times": {}})
-        at["times"][column_of(row)] = row["median_seconds"]
+        at = questions.setdefault(question, {"where": where(row), "bound": bound_of(row), "rounds": {}})
+        at["rounds"].setdefault(column_of(row), []).append(row["median_seconds"])
     lines = []
     for (_, _, size), at in sorted(questions.items(), key=lambda each: (-each[0][0], *each[0][1:])):
-        times = at["times"]
+        times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
         ratios = ratios_of({name: times[name] for name in rivals if name in times}, rivals)
         # What fits into a shaper's bucket passes faster than the link.
         fits_bucket = size <= SHAPER_BUCKET_BYTES
@@ -222,22 +239,26 @@ def print_ping_pongs(rows):
 
 
 def print_overlap(rows):
-    lines = [
-        [
-            column_of(row),
-            where(row),
-            size_of(row["bytes"]),
-            in_units(row["alone_seconds"]),
-            in_units(row["completion_seconds"]),
-            in_units(row["slowest_completion_seconds"]),
-            in_units(row["computation_seconds"]),
-            f"{row['completed_before_computation_ended']} of {row['iterations']}",
-            f"{row['slowdown']:.3f}",
-            f"{row['exposed']:.2f}",
-            f"{min(max(1 - row['exposed'], 0), 1):.0%}",
-        ]
-        for row in rows
-    ]
+    """A row for each rival and place: medians over the rounds, the slowest and the counts of all."""
+    rounds = {}
+    for row in rows:
+        rounds.setdefault((column_of(row), where(row), size_of(row["bytes"])), []).append(row)
+    lines = []
+    for who, measured in rounds.items():
+        median = {field: statistics.median(row[field] for row in measured) for field in OVERLAP_FIELDS}
+        slowest = max(row["slowest_completion_seconds"] for row in measured)
+        in_time = sum(row["completed_before_computation_ended"] for row in measured)
+        lines.append([
+            *who,
+            in_units(median["alone_seconds"]),
+            in_units(median["completion_seconds"]),
+            in_units(slowest),
+            in_units(median["computation_seconds"]),
+            f"{in_time} of {sum(row['iterations'] for row in measured)}",
+            f"{median['slowdown']:.3f}",
+            f"{median['exposed']:.2f}",
+            f"{min(max(1 - median['exposed'], 0), 1):.0%}",
+        ])
     header = ["rival", "ranks", "size", "alone", "done after", "slowest", "computation", "done before its end",
               "slowed", "exposed", "overlap"]
     title = ("All-reduce issued before a computation that makes no calls and fills every worker; exposed: what both take"

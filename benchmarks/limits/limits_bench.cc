@@ -1,6 +1,7 @@
 // What an all-reduce of two ranks takes by hand, see pair.h: how near a runtime's is to what this machine can do in
-// this minute. One JSON object a line, measured as collective/ measures; scripts/bench prints it beside Stretto and the
-// MPIs.
+// this minute. Or (--measure overlap) what it takes before a computation that touches no memory: calls back to back
+// find their data in the caches of who reads them, calls after a computation what others have left there. One JSON
+// object a line, measured as collective/ measures; scripts/bench prints it beside Stretto and the MPIs.
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -12,15 +13,21 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "limits/pair.h"
 #include "stretto/base/affinity.h"
+#include "stretto/program/computation.h"
 #include "stretto/program/median.h"
+#include "stretto/program/overlap.h"
 
 namespace {
 
 using limits_bench::Pair;
+using nlohmann::ordered_json;
+using stretto::program::Overlapped;
+using stretto::program::OverlapSummary;
 using Clock = std::chrono::steady_clock;
 
 constexpr double fewest_calls = 8;
@@ -30,44 +37,96 @@ constexpr double shortest_call_seconds = 1e-7;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// What one rank has seen.
+void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
+
+/// What all calls have taken.
 struct Seen {
-  std::vector<double> calls;  ///< seconds of each, each after a meeting
+  std::vector<double> calls;  ///< seconds of each, each after a meeting; sorted
   double back_to_back = 0;    ///< mean
 };
 
-Seen measure_rank(Pair& pair, int rank, std::size_t calls) {
-  stretto::bind_thread_to_cores(std::size_t(rank), 1);
-  Seen seen{std::vector<double>(calls), 0};
-  for (double& seconds : seen.calls) {
-    pair.meet(rank);
+/// One of the two threads, on a core of its own. Seconds are those of the slower rank; both get the same.
+class Rank {
+ public:
+  Rank(Pair& pair, int rank) : pair_(pair), rank_(rank) { stretto::bind_thread_to_cores(std::size_t(rank), 1); }
+
+  Seen measure_calls(std::size_t count) {
+    Seen seen{std::vector<double>(count), 0};
+    for (double& seconds : seen.calls) {
+      pair_.meet(rank_);
+      const Clock::time_point start = Clock::now();
+      pair_.allreduce(rank_);
+      seconds = seconds_since(start);
+    }
+    pair_.meet(rank_);
     const Clock::time_point start = Clock::now();
-    pair.allreduce(rank);
-    seconds = seconds_since(start);
+    for (std::size_t i = 0; i < count; ++i) pair_.allreduce(rank_);
+    seen.back_to_back = greatest(seconds_since(start) / double(count));
+    for (double& seconds : seen.calls) seconds = greatest(seconds);
+    std::sort(seen.calls.begin(), seen.calls.end());
+    return seen;
   }
-  pair.meet(rank);
-  const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < calls; ++i) pair.allreduce(rank);
-  seen.back_to_back = seconds_since(start) / double(calls);
-  return seen;
+
+  OverlapSummary measure_overlap() {
+    const double alone_seconds = measure_calls(overlap_calls_alone).calls[overlap_calls_alone / 2];
+    return stretto::program::measure_overlap(
+        alone_seconds, [this](std::size_t steps) { return computation_alone(steps); },
+        [this](std::size_t steps) { return overlapped_call(steps); });
+  }
+
+ private:
+  double greatest(double mine) { return pair_.greatest(rank_, mine); }
+
+  double computation_alone(std::size_t steps) {
+    pair_.meet(rank_);
+    const Clock::time_point start = Clock::now();
+    compute(steps);
+    return greatest(seconds_since(start));
+  }
+
+  /// The call blocks: what it takes is exposed.
+  Overlapped overlapped_call(std::size_t steps) {
+    pair_.meet(rank_);
+    const Clock::time_point start = Clock::now();
+    pair_.allreduce(rank_);
+    const double completed = seconds_since(start);
+    compute(steps);
+    const double computed = seconds_since(start);
+    const double slower = greatest(computed);
+    return {greatest(completed), -greatest(-computed), slower, slower};
+  }
+
+  Pair& pair_;
+  const int rank_;
+};
+
+/// Returns what rank 0 has come to.
+template <class Measure>
+auto on_both(Pair& pair, Measure measure) {
+  decltype(measure(std::declval<Rank&>())) result;
+  std::thread other([&] {
+    Rank rank(pair, 1);
+    measure(rank);
+  });
+  std::thread([&] {
+    Rank rank(pair, 0);
+    result = measure(rank);
+  }).join();
+  other.join();
+  return result;
 }
 
-/// By two threads: of each call, and of the mean, the slower rank's.
-Seen measure(Pair& pair, std::size_t calls) {
-  Seen seen;
-  Seen other;
-  std::thread rank_0([&] { seen = measure_rank(pair, 0, calls); });
-  std::thread rank_1([&] { other = measure_rank(pair, 1, calls); });
-  rank_0.join();
-  rank_1.join();
-  for (std::size_t i = 0; i < calls; ++i) seen.calls[i] = std::max(seen.calls[i], other.calls[i]);
-  seen.back_to_back = std::max(seen.back_to_back, other.back_to_back);
-  std::sort(seen.calls.begin(), seen.calls.end());
-  return seen;
+ordered_json row(const char* operation, std::size_t bytes) {
+  return {{"operation", operation}, {"rival", "by hand"}, {"fabric", "threads"},
+          {"memory", "segment"},    {"ranks", 2},         {"bytes", bytes}};
+}
+
+Seen measure_calls(Pair& pair, std::size_t count) {
+  return on_both(pair, [&](Rank& rank) { return rank.measure_calls(count); });
 }
 
 std::size_t calls_that_fit(Pair& pair, double seconds) {
-  const Seen trial = measure(pair, calls_of_trial);
+  const Seen trial = measure_calls(pair, calls_of_trial);
   const double fitting = seconds / std::max(trial.calls[calls_of_trial / 2], shortest_call_seconds);
   return std::size_t(std::clamp(fitting, fewest_calls, most_calls));
 }
@@ -75,29 +134,35 @@ std::size_t calls_that_fit(Pair& pair, double seconds) {
 void measure_size(std::size_t bytes, double seconds) {
   Pair pair(bytes / sizeof(double));
   const std::size_t calls = calls_that_fit(pair, seconds);
-  const Seen seen = measure(pair, calls);
+  const Seen seen = measure_calls(pair, calls);
   pair.verify();
-  const nlohmann::ordered_json row = {
-      {"operation", "allreduce"},
-      {"rival", "by hand"},
-      {"fabric", "threads"},
-      {"memory", "segment"},
-      {"ranks", 2},
-      {"bytes", bytes},
-      {"iterations", calls},
-      {"median_seconds", seen.calls[calls / 2]},
-      {"p99_seconds", stretto::program::p99_of_sorted(seen.calls)},
-      {"back_to_back_seconds", seen.back_to_back},
-  };
-  std::cout << row.dump() << std::endl;
+  ordered_json result = row("allreduce", bytes);
+  result["iterations"] = calls;
+  result["median_seconds"] = seen.calls[calls / 2];
+  result["p99_seconds"] = stretto::program::p99_of_sorted(seen.calls);
+  result["back_to_back_seconds"] = seen.back_to_back;
+  std::cout << result.dump() << std::endl;
+}
+
+void measure_overlap() {
+  Pair pair(overlap_bytes / sizeof(double));
+  const OverlapSummary summary = on_both(pair, [](Rank& rank) { return rank.measure_overlap(); });
+  pair.verify();
+  ordered_json result = row("allreduce_overlap", overlap_bytes);
+  summary.write_to(result);
+  std::cout << result.dump() << std::endl;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::size_t> sizes = {8, 1024, 8192, 65536, std::size_t{1} << 20U};
+  std::string what = "latency";
   double seconds = 0.1;
   CLI::App app("Measures an all-reduce of two threads that do nothing else, on two cores; JSON lines to stdout.");
+  app.add_option("--measure", what, "What: latency, overlap (with a computation, of 1 MiB)")
+      ->check(CLI::IsMember({"latency", "overlap"}))
+      ->capture_default_str();
   app.add_option("--sizes", sizes, "Bytes of the vector, multiples of 8")->delimiter(',')->capture_default_str();
   app.add_option("--seconds", seconds, "About how long to measure each size")
       ->check(CLI::Range(1e-6, 3600.0))
@@ -105,6 +170,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (stretto::usable_cores() < 2) throw std::runtime_error("two threads that poll need two cores, there is one");
+    if (what == "overlap") {
+      measure_overlap();
+      return EXIT_SUCCESS;
+    }
     for (const std::size_t bytes : sizes) {
       if (bytes == 0 || bytes % sizeof(double) != 0) throw std::runtime_error("--sizes are multiples of 8 bytes");
       measure_size(bytes, seconds);

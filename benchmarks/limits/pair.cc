@@ -1,10 +1,15 @@
 #include "limits/pair.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
 
 #include "stretto/base/finish_look.h"
+#include "stretto/base/mapping.h"
 
 namespace limits_bench {
 namespace {
@@ -25,9 +30,20 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void add(const doub
 
 Pair::Pair(std::size_t elements) : elements_(elements) {
   for (int rank = 0; rank < 2; ++rank) {
-    sides_[rank].output.resize(elements);
-    for (std::size_t i = 0; i < elements; ++i) sides_[rank].input.push_back(input_value(rank, i));
+    sides_[rank].input = make_doubles(elements);
+    sides_[rank].output = make_doubles(elements);
+    for (std::size_t i = 0; i < elements; ++i) sides_[rank].input[i] = input_value(rank, i);
   }
+}
+
+Pair::Doubles Pair::make_doubles(std::size_t count) {
+  using stretto::huge_page_bytes;
+  const std::size_t bytes = (count * sizeof(double) + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  void* const memory = std::aligned_alloc(huge_page_bytes, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  madvise(memory, bytes, MADV_HUGEPAGE);  // advice: not every system takes it
+  std::memset(memory, 0, bytes);
+  return Doubles(static_cast<double*>(memory));
 }
 
 const Pair::Line& Pair::exchange(int rank, const double* values, std::size_t count) {
@@ -49,7 +65,7 @@ void Pair::allreduce(int rank) {
     return;
   }
   Side& mine = sides_[rank];
-  const Line& theirs = exchange(rank, mine.input.data(), elements_);
+  const Line& theirs = exchange(rank, mine.input.get(), elements_);
   for (std::size_t i = 0; i < elements_; ++i) mine.output[i] = mine.input[i] + theirs.values[i];
 }
 
@@ -66,8 +82,8 @@ void Pair::reduce_half(int rank) {
   const std::size_t middle = elements_ / 2;
   const std::size_t first = rank == 0 ? 0 : middle;
   const std::size_t count = rank == 0 ? middle : elements_ - middle;
-  add(sides_[0].input.data() + first, sides_[1].input.data() + first, sides_[0].output.data() + first,
-      sides_[1].output.data() + first, count);
+  add(sides_[0].input.get() + first, sides_[1].input.get() + first, sides_[0].output.get() + first,
+      sides_[1].output.get() + first, count);
 }
 
 }  // namespace limits_bench

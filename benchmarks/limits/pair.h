@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
 
 namespace limits_bench {
 
@@ -22,6 +24,8 @@ class Pair {
   /// Returns when the other one has come.
   void meet(int rank) { exchange(rank, nullptr, 0); }
   void allreduce(int rank);
+  /// Of the values that both come with; returned to both.
+  double greatest(int rank, double value) { return std::max(value, exchange(rank, &value, 1).values[0]); }
 
   /// Throws std::runtime_error unless both outputs hold the sums.
   void verify() const;
@@ -34,12 +38,19 @@ class Pair {
     std::atomic<std::uint64_t> number{0};
     double values[most_in_line] = {};
   };
+  struct Free {
+    void operator()(double* memory) const { std::free(memory); }
+  };
+  /// In huge pages, where the system has them, as Stretto's segments are.
+  using Doubles = std::unique_ptr<double[], Free>;
+  static Doubles make_doubles(std::size_t count);
+
   /// The lines take turns: who writes one again has heard that the other has read it.
   struct Side {
     Line lines[2];
     std::uint64_t exchanges = 0;
-    std::vector<double> input;
-    std::vector<double> output;
+    Doubles input;
+    Doubles output;
   };
 
   const Line& exchange(int rank, const double* values, std::size_t count);

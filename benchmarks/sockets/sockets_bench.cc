@@ -43,7 +43,6 @@ using sockets_bench::Manner;
 using sockets_bench::Ring;
 using stretto::program::median_of;
 using stretto::program::Overlapped;
-using stretto::program::OverlapTally;
 
 constexpr int most_ranks = 64;
 constexpr double fewest_iterations = 8;
@@ -168,19 +167,11 @@ class Rank {
     const std::size_t bytes = bytes_of_ring(overlap_bytes);
     std::vector<double> alone(overlap_calls_alone);
     for (double& each : alone) each = timed_call(bytes);
-    const double alone_seconds = median_of(alone);
-    double timed_seconds = computation_alone(timed_steps);
-    for (int i = 1; i < timings; ++i) timed_seconds = std::min(timed_seconds, computation_alone(timed_steps));
-    const std::size_t steps = steps_of_overlap(alone_seconds, timed_seconds);
-
-    OverlapTally tally(alone_seconds);
-    overlapped_call(bytes, steps);  // warms up
-    for (int i = 0; i < overlap_repetitions; ++i) {
-      const double computation = computation_alone(steps);
-      tally.add(computation, overlapped_call(bytes, steps));
-    }
+    const auto summary = stretto::program::measure_overlap(
+        median_of(alone), [&](std::size_t steps) { return computation_alone(steps); },
+        [&](std::size_t steps) { return overlapped_call(bytes, steps); });
     nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, manner);
-    tally.summary().write_to(result);
+    summary.write_to(result);
     print(result);
   }
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
+
+#include "stretto/program/computation.h"
 
 namespace stretto::program {
 
@@ -58,5 +62,24 @@ class OverlapTally {
   std::vector<double> slowdowns_;
   std::vector<double> exposed_;
 };
+
+/// Measures an operation under the computation of computation.h, by ranks that are threads or processes of their own;
+/// each calls it. `computation_alone(steps)` returns its seconds at the last rank; `overlapped_call(steps)` issues the
+/// operation, computes, and returns what all ranks have seen.
+template <class Computation, class Call>
+OverlapSummary measure_overlap(double alone_seconds, Computation computation_alone, Call overlapped_call) {
+  double timed_seconds = computation_alone(std::size_t(timed_steps));
+  for (int i = 1; i < timings; ++i) {
+    timed_seconds = std::min(timed_seconds, computation_alone(std::size_t(timed_steps)));
+  }
+  const std::size_t steps = steps_of_overlap(alone_seconds, timed_seconds);
+  OverlapTally tally(alone_seconds);
+  overlapped_call(steps);  // warms up
+  for (int i = 0; i < overlap_repetitions; ++i) {
+    const double computation = computation_alone(steps);
+    tally.add(computation, overlapped_call(steps));
+  }
+  return tally.summary();
+}
 
 }  // namespace stretto::program

@@ -31,7 +31,10 @@ constexpr std::size_t bytes_in_a_row = std::size_t{1} << 20U;
 // Callers that have not said who they are, beside the expected ones; of more, the oldest is dropped.
 constexpr std::size_t spare_callers = 128;
 constexpr int seconds_for_an_answer = 5;
+constexpr std::uint32_t events_of_connections = EPOLLIN | EPOLLOUT | EPOLLRDHUP;
 constexpr std::size_t most_pieces_at_once = 48;
+// Before the only socket is read without asking first; from then on between questions about all else.
+constexpr unsigned polls_between_looks = 64;
 
 enum class Stage : std::uint8_t {
   dialing,  ///< the connection is being made
@@ -120,8 +123,7 @@ TcpCarrier::TcpCarrier(FrameSink& sink, const std::string& interface)
   listening_ = std::move(listening.socket);
   own_ = {random_nonce(), listening.port, interfaces_};
   if (!interface.empty()) own_.interfaces.resize(1);
-  watch(listening_, EPOLLIN, &listening_);
-  watch(clock_, EPOLLIN, &clock_);
+  if (!watch(listening_, EPOLLIN, &listening_) || !watch(clock_, EPOLLIN, &clock_)) throw_io("cannot watch a socket");
 }
 
 TcpCarrier::~TcpCarrier() = default;
@@ -254,13 +256,44 @@ bool TcpCarrier::flush() { return unsent_ == 0; }
 TcpCarrier::Socket& TcpCarrier::add(Socket fresh) {
   sockets_.push_back(std::make_unique<Socket>(std::move(fresh)));
   Socket& socket = *sockets_.back();
-  watch(socket.descriptor, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &socket);
+  if (!watch(socket.descriptor, events_of_connections, &socket)) throw_io("cannot watch a socket");
   return socket;
 }
 
-void TcpCarrier::watch(const Descriptor& descriptor, std::uint32_t what, void* tag) {
+bool TcpCarrier::watch(const Descriptor& descriptor, std::uint32_t what, void* tag) {
   epoll_event event{what | EPOLLET, {.ptr = tag}};
-  if (epoll_ctl(events_.number(), EPOLL_CTL_ADD, descriptor.number(), &event) != 0) throw_io("cannot watch a socket");
+  return epoll_ctl(events_.number(), EPOLL_CTL_ADD, descriptor.number(), &event) == 0;
+}
+
+void TcpCarrier::stop_watching(const Descriptor& descriptor) {
+  epoll_ctl(events_.number(), EPOLL_CTL_DEL, descriptor.number(), nullptr);
+}
+
+// Of the only connection the kernel need not keep the books, where it is read all the time (docs/decisions/0059).
+void TcpCarrier::choose_unwatched() {
+  const bool is_only = sockets_.size() == 1 && sockets_.front()->stage == Stage::open && unsent_ == 0;
+  if (!is_only) {
+    watch_again();
+  } else if (unwatched_ == nullptr && ++polls_ >= polls_between_looks) {
+    unwatched_ = sockets_.front().get();
+    stop_watching(unwatched_->descriptor);
+  }
+}
+
+// Returns whether all are watched: where that fails, the unwatched one goes on being read unasked.
+bool TcpCarrier::watch_again() {
+  polls_ = 0;
+  if (unwatched_ == nullptr) return true;
+  if (!watch(unwatched_->descriptor, events_of_connections, unwatched_)) return false;
+  unwatched_ = nullptr;
+  return true;
+}
+
+// Returns whether anything came.
+bool TcpCarrier::advance_unwatched() {
+  unwatched_->readable = true;
+  unwatched_->writable = unsent_ != 0;
+  return advance(*unwatched_);
 }
 
 void TcpCarrier::queue(Socket& socket) {
@@ -288,10 +321,17 @@ bool TcpCarrier::look() {
   return count > 0;
 }
 
-bool TcpCarrier::arm() { return ready_.empty() && !callers_ && !ticked_ && !look(); }
+bool TcpCarrier::arm() { return watch_again() && ready_.empty() && !callers_ && !ticked_ && !look(); }
 
 bool TcpCarrier::progress() {
   dropped_.clear();
+  choose_unwatched();
+  const bool came = unwatched_ != nullptr && advance_unwatched();
+  if (unwatched_ != nullptr && ready_.empty() && ++polls_ % polls_between_looks != 0) return came;
+  return progress_watched() || came;
+}
+
+bool TcpCarrier::progress_watched() {
   const bool happened = look() || !ready_.empty();
   if (callers_) answer_callers();
   if (ticked_) give_up_on_the_silent();
@@ -304,13 +344,14 @@ bool TcpCarrier::progress() {
   return happened;
 }
 
-void TcpCarrier::advance(Socket& socket) {
+// Returns whether anything came.
+bool TcpCarrier::advance(Socket& socket) {
   if (socket.stage == Stage::dialing) advance_dial(socket);
-  if (!socket.descriptor || socket.stage == Stage::dialing) return;
+  if (!socket.descriptor || socket.stage == Stage::dialing) return false;
   if (std::exchange(socket.writable, false) && socket.link != nullptr && socket.link->sends == &socket) {
     drain(*socket.link);
   }
-  if (socket.readable && !socket.deaf) receive(socket);
+  return socket.readable && !socket.deaf && receive(socket);
 }
 
 void TcpCarrier::advance_dial(Socket& socket) {
@@ -369,24 +410,27 @@ void TcpCarrier::give_up_on_the_silent() {
 
 // What arrives.
 
-void TcpCarrier::receive(Socket& socket) {
-  for (std::size_t received = 0; received < bytes_in_a_row;) {
+// Returns whether anything came.
+bool TcpCarrier::receive(Socket& socket) {
+  std::size_t received = 0;
+  while (received < bytes_in_a_row) {
     const ByteSpan place = place_in(socket);
     const Moved moved = receive_some(socket.descriptor, place, buffer_);
     received += moved.bytes;
     if (moved.bytes != 0) take(socket, std::min(moved.bytes, place.size()), moved.bytes);
-    if (!socket.descriptor || socket.deaf) return;
+    if (!socket.descriptor || socket.deaf) return true;
     if (moved.ended) {
       end(socket, reason_of(moved.error));
-      return;
+      return true;
     }
     // A stream that did not fill all there was room for is empty, but its end is not read yet where there is one.
     if (moved.bytes == 0 || (moved.bytes < place.size() + buffer_.size() && !socket.hung_up)) {
       socket.readable = false;
-      return;
+      return received != 0;
     }
   }
   queue(socket);
+  return true;
 }
 
 // Where what comes next belongs, if that is known.
@@ -480,7 +524,8 @@ void TcpCarrier::drop(Socket& socket) {
   }
   if (socket.stage == Stage::asking && --asked_ == 0) set_clock(0);
   // A child that was forked meanwhile keeps the connection, and with it what epoll knows of it.
-  epoll_ctl(events_.number(), EPOLL_CTL_DEL, socket.descriptor.number(), nullptr);
+  stop_watching(socket.descriptor);
+  if (unwatched_ == &socket) unwatched_ = nullptr;
   socket.descriptor.reset();
   std::erase(ready_, &socket);
   const auto found =

@@ -46,15 +46,20 @@ class TcpCarrier final : public Carrier {
   struct Link;
 
   Socket& add(Socket fresh);
-  void watch(const Descriptor& descriptor, std::uint32_t what, void* tag);
+  bool watch(const Descriptor& descriptor, std::uint32_t what, void* tag);
+  void stop_watching(const Descriptor& descriptor);
+  void choose_unwatched();
+  bool watch_again();
+  bool advance_unwatched();
+  bool progress_watched();
   void set_clock(time_t seconds);
   bool look();
   void queue(Socket& socket);
   void answer_callers();
   Descriptor next_caller();
-  void advance(Socket& socket);
+  bool advance(Socket& socket);
   void advance_dial(Socket& socket);
-  void receive(Socket& socket);
+  bool receive(Socket& socket);
   ByteSpan place_in(Socket& socket);
   void take(Socket& socket, std::size_t in_place, std::size_t bytes);
   void greet(Socket& socket, ConstByteSpan& arrived);
@@ -71,7 +76,7 @@ class TcpCarrier final : public Carrier {
   FrameSink& sink_;
   TcpAddress own_;
   std::vector<IpAddress> interfaces_;  // of this host
-  Descriptor events_;                  // edge-triggered, of all sockets
+  Descriptor events_;                  // edge-triggered, of all sockets but the unwatched one
   Descriptor listening_;
   Descriptor clock_;          // ticks while somebody is asked and has not answered
   std::size_t expected_ = 0;  // processes that may call
@@ -79,6 +84,8 @@ class TcpCarrier final : public Carrier {
   bool ticked_ = false;
   std::vector<std::unique_ptr<Socket>> sockets_;
   std::vector<std::unique_ptr<Socket>> dropped_;  // somebody may be at them
+  Socket* unwatched_ = nullptr;                   // is read in each poll
+  unsigned polls_ = 0;                            // since all were last watched
   std::vector<Socket*> ready_;                    // to be looked at
   std::vector<Socket*> turn_;                     // being looked at
   std::map<ProcessId, std::unique_ptr<Link>> links_;

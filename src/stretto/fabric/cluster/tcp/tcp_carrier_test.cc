@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -346,6 +347,102 @@ TEST(TcpCarrier, AnInterfaceThatIsNotThereIsNamed) {
       EXPECT_NE(error.message().find("STRETTO_NETWORK"), std::string::npos);
     }
   }
+}
+
+/// Two ends of one connection, who have polled for so long that the kernel watches it for neither (decision 59).
+class LongPolled {
+ public:
+  LongPolled() : to_other_(end.carrier.connect(other.carrier.address(), end)) {
+    EXPECT_TRUE(drive({&end, &other}, [&] { return end.carrier.try_send(to_other_, pattern(4, 1), {}); }));
+    EXPECT_TRUE(drive({&end, &other}, [&] { return other.frames.size() == 1; }));
+    other.frames.clear();
+    to_end_ = other.carrier.connect(end.carrier.address(), other);
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(end.carrier.progress() || other.carrier.progress());
+  }
+  Connection* to_other() const { return to_other_; }
+  Connection* to_end() const { return to_end_; }
+  bool say_to_end() { return other.carrier.try_send(to_end_, pattern(4, 1), {}); }
+
+  End end;
+  End other;
+
+ private:
+  Connection* to_other_;
+  Connection* to_end_ = nullptr;
+};
+
+/// Whether who sleeps at that end's descriptor is woken, at the latest after so long.
+bool wakes(const End& end, int milliseconds) {
+  pollfd sleep{end.carrier.descriptor(), POLLIN, 0};
+  return poll(&sleep, 1, milliseconds) == 1;
+}
+
+constexpr int a_minute = 60'000;
+
+TEST(TcpCarrier, WhoPollsForLongReadsItsOnlyConnectionUnasked) {
+  LongPolled ends;
+  for (std::size_t frames = 1; frames <= 3; ++frames) {
+    ASSERT_TRUE(ends.say_to_end());
+    EXPECT_FALSE(wakes(ends.end, 0)) << "the kernel still watches it";
+    ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == frames; }));
+  }
+}
+
+TEST(TcpCarrier, WhoSleepsAfterLongPollingIsWoken) {
+  LongPolled ends;
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(); }));
+  EXPECT_FALSE(wakes(ends.end, 0));
+  ASSERT_TRUE(ends.say_to_end());
+  EXPECT_TRUE(wakes(ends.end, a_minute));
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
+}
+
+TEST(TcpCarrier, WhatCameBeforeItIsArmedKeepsItAwake) {
+  LongPolled ends;
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(); }));
+  for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
+  ASSERT_TRUE(ends.say_to_end());
+  // All that is sent on this host has arrived when the call that sends it returns.
+  EXPECT_FALSE(ends.end.carrier.arm());
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
+}
+
+TEST(TcpCarrier, WhoPollsForLongNoticesWhoCalls) {
+  LongPolled ends;
+  const Descriptor stranger = stranger_at(ends.end);
+  ASSERT_TRUE(drive({&ends.end}, [&] { return connect_result(stranger) == 0; }));
+  say(stranger, pattern(100, 1));
+  ASSERT_TRUE(drive({&ends.end}, [&] { return hung_up(stranger); }));
+  ASSERT_TRUE(ends.say_to_end());
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
+  expect_service(ends.end);
+}
+
+TEST(TcpCarrier, WhoPollsForLongNoticesTheEndOfItsPeer) {
+  LongPolled ends;
+  ends.other.carrier.close(ends.to_end());
+  ASSERT_TRUE(drive({&ends.end}, [&] { return !ends.end.failure.empty(); }));
+  ends.end.carrier.close(ends.to_other());
+  expect_service(ends.end);
+}
+
+struct Counted final : Sending {
+  void sent() noexcept override { ++count; }
+  int count = 0;
+};
+
+TEST(TcpCarrier, WhatTheKernelDoesNotTakeAtOnceLeavesAfterLongPolling) {
+  LongPolled ends;
+  const std::vector<std::byte> header = pattern(4, 1);
+  const std::vector<std::byte> data = pattern(60'000, 2);
+  Counted sending;
+  std::size_t frames = 1;
+  while (ends.end.carrier.send(ends.to_other(), header, data, sending)) ++frames;
+  for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
+  EXPECT_EQ(sending.count, 0);
+  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == frames; }));
+  EXPECT_EQ(sending.count, 1);
+  EXPECT_TRUE(ends.end.carrier.flush());
 }
 
 // All interfaces, as is the default: two ends in one process reach each other by any of them.
