@@ -27,7 +27,7 @@ compiler_of() {
 # Put into each row, as it is: JSON members with a comma behind each.
 noted=
 
-# run_into FILE RIVAL FABRIC RANKS COMMAND...: appends what the command prints, or why it failed.
+# run_into FILE RIVAL FABRIC RANKS COMMAND...: appends what the command prints, or why it failed; returns its status.
 run_into() {
   local file="$1" rival="$2" fabric="$3" ranks="$4" status
   shift 4
@@ -41,6 +41,7 @@ run_into() {
   local reason="exit code $status"
   ((status != 124)) || reason="took longer than $most_seconds s"
   echo "{$noted\"operation\":\"failed\",\"rival\":\"$rival\",\"fabric\":\"$fabric\",\"ranks\":$ranks,\"reason\":\"$reason\"}" >>"$file"
+  return "$status"
 }
 
 say() { echo "bench: $*" >&2; }
