@@ -23,9 +23,6 @@ using stretto::program::OverlapTally;
 
 namespace {
 
-/// Computes without a call of Stretto, or of anything that could run its progress.
-void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
-
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

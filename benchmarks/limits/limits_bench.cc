@@ -37,8 +37,6 @@ constexpr double shortest_call_seconds = 1e-7;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
-
 /// What all calls have taken.
 struct Seen {
   std::vector<double> calls;  ///< seconds of each, each after a meeting; sorted

@@ -53,8 +53,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void compute(std::size_t steps) { [[maybe_unused]] volatile const double kept = compute_steps(steps); }
-
 struct Options {
   int ranks = 2;
   std::string measure = "latency";

@@ -18,6 +18,11 @@ static inline double compute_steps(size_t steps) {
   return value;
 }
 
+static inline void compute(size_t steps) {
+  volatile double kept = compute_steps(steps);
+  (void)kept;
+}
+
 // How many take as long as the computation is to take, where `timed_steps` take `seconds`.
 static inline size_t steps_of_overlap(double alone_seconds, double seconds) {
   return (size_t)(overlap_factor * alone_seconds / seconds * (double)timed_steps);

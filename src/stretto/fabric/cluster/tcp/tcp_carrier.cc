@@ -280,19 +280,18 @@ void TcpCarrier::choose_unwatched() {
   }
 }
 
-// Returns whether all are watched: where that fails, the unwatched one goes on being read unasked.
+// Returns whether that can be done: who cannot be woken for a connection loses it.
 bool TcpCarrier::watch_again() {
   polls_ = 0;
-  if (unwatched_ == nullptr) return true;
-  if (!watch(unwatched_->descriptor, events_of_connections, unwatched_)) return false;
-  unwatched_ = nullptr;
-  return true;
+  Socket* const socket = std::exchange(unwatched_, nullptr);
+  if (socket == nullptr || watch(socket->descriptor, events_of_connections, socket)) return true;
+  end(*socket, "it cannot be watched: " + describe(errno));
+  return false;
 }
 
 // Returns whether anything came.
 bool TcpCarrier::advance_unwatched() {
   unwatched_->readable = true;
-  unwatched_->writable = unsent_ != 0;
   return advance(*unwatched_);
 }
 

@@ -426,6 +426,15 @@ TEST(TcpCarrier, WhoPollsForLongNoticesTheEndOfItsPeer) {
   expect_service(ends.end);
 }
 
+TEST(TcpCarrier, AConnectionThatCannotBeWatchedAnyMoreIsLost) {
+  LongPolled ends;
+  const Descriptor no_epoll_set(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ASSERT_GE(dup2(no_epoll_set.number(), ends.end.carrier.descriptor()), 0);
+  EXPECT_FALSE(ends.end.carrier.arm());
+  EXPECT_NE(ends.end.failure.find("cannot be watched"), std::string::npos) << ends.end.failure;
+  ASSERT_TRUE(drive({&ends.other}, [&] { return !ends.other.failure.empty(); }));
+}
+
 struct Counted final : Sending {
   void sent() noexcept override { ++count; }
   int count = 0;
