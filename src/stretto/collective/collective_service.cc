@@ -322,10 +322,10 @@ bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallH
   return true;
 }
 
-// Small calls that none ends before all have come, of nodes that reach all of each other's memory.
+// Small calls of nodes that reach all of each other's memory.
 bool CollectiveService::may_meet(const CollectiveCall& call, const schedule::Shape& shape) const {
   const std::size_t bytes = bytes_of_vector(call, shape.size);
-  return meetings_ != nullptr && call.set == nullptr && !call.reduction().as_task &&
+  return meetings_ != nullptr && call.fused() == nullptr && !call.reduction().as_task &&
          schedule::pays_jointly(shape, schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
 }
 

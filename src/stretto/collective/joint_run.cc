@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stretto/collective/scratch.h"
 #include "stretto/schedule/check.h"
 #include "stretto/schedule/materialize.h"
 
@@ -71,9 +72,9 @@ void JointRun::give_scratch() {
     return begin;
   };
   scratch_.resize(for_each_user([](schedule::Rank, std::size_t) {}) + alignment);
-  const std::size_t first = alignment - reinterpret_cast<std::uintptr_t>(scratch_.data()) % alignment;
+  std::byte* const first = align_scratch(scratch_.data());
   for_each_user([&](schedule::Rank rank, std::size_t begin) {
-    members_[rank].buffers.set_scratch(scratch_.data() + first + begin, used[rank].begin);
+    members_[rank].buffers.set_scratch(first + begin, used[rank].begin);
   });
 }
 

@@ -28,8 +28,8 @@ class Members {
       const std::size_t output = count(schedule::output_blocks(shape, rank), block);
       inputs_.push_back(test::values<Affine>(input, 3, rank));
       memory_.emplace_back(in_place ? std::max(input, output) : output, Affine{0, 0});
-      if (in_place)
-        std::copy(inputs_[rank].begin(), inputs_[rank].end(), memory_[rank].begin() + input_begin(rank, block));
+      if (!in_place) continue;
+      std::copy(inputs_[rank].begin(), inputs_[rank].end(), memory_[rank].begin() + input_begin(rank, block));
     }
     for (Rank rank = 0; rank < shape.size; ++rank) calls_.push_back(call(rank, block));
   }
@@ -53,7 +53,12 @@ class Members {
     std::vector<Affine> result;
     switch (shape_.operation) {
       case Operation::allreduce: return combined(0, block);
+      case Operation::reduce:
+      case Operation::general_reduce: return schedule::is_receiver(shape_, rank) ? combined(0, block) : result;
       case Operation::reduce_scatter: return combined(rank * block, block);
+      case Operation::gather:
+        if (rank != shape_.root) return result;
+        [[fallthrough]];
       case Operation::allgather:
         for (const auto& input : inputs_) result.insert(result.end(), input.begin(), input.end());
         return result;
@@ -74,6 +79,7 @@ class Members {
   }
   // In place, one of the two lies within the other.
   std::ptrdiff_t input_begin(Rank rank, std::size_t block) const {
+    if (schedule::output_blocks(shape_, rank) == 0) return 0;
     return std::max<std::ptrdiff_t>(schedule::in_place_offset(shape_, rank), 0) * static_cast<std::ptrdiff_t>(block);
   }
   std::ptrdiff_t output_begin(Rank rank, std::size_t block) const {
@@ -99,7 +105,7 @@ class Members {
     std::vector<Affine> result(count);
     for (std::size_t i = 0; i < count; ++i) {
       result[i] = inputs_[0][first + i];
-      for (Rank rank = 1; rank < shape_.size; ++rank) result[i] = Compose()(result[i], inputs_[rank][first + i]);
+      for (Rank rank = 1; rank < schedule::contributing_ranks(shape_); ++rank) result[i] = Compose()(result[i], inputs_[rank][first + i]);
     }
     return result;
   }
@@ -117,7 +123,11 @@ class JointRunTest : public testing::TestWithParam<const Algorithm*> {};
 std::vector<const Algorithm*> algorithms_that_meet() {
   std::vector<const Algorithm*> found;
   for (const Algorithm* const algorithm : schedule::algorithms()) {
-    if (schedule::waits_for_all(algorithm->operation())) found.push_back(algorithm);
+    const Operation operation = algorithm->operation();
+    if (schedule::waits_for_all(operation) || operation == Operation::reduce || operation == Operation::gather ||
+        operation == Operation::general_reduce) {
+      found.push_back(algorithm);
+    }
   }
   return found;
 }

@@ -14,22 +14,34 @@ constexpr std::uint32_t calls_without(std::uint32_t failures) { return failures 
 // REQUIRES: nobody comes for calls before `end` any more, or whoever does is to be refused.
 void Meeting::close(std::uint32_t end, fabric::Item*& released) noexcept {
   first_open_ = end;
-  // Of those who have come for a later one, all are beyond this one.
-  if (come_ == 0 || !is_before(sequence_, end)) return;
-  for (const Member& member : waiting()) {
-    member.call->next = released;
-    released = member.call;
-  }
-  come_ = 0;
+  if (!release_before_first_open(released)) return;
   failures_ = std::min(failures_ + 1, most_failures);
   first_open_ += calls_without(failures_);
+  release_before_first_open(released);
+}
+
+// Returns whether anybody waited there. Of those who have come for later ones, all are beyond these.
+bool Meeting::release_before_first_open(fabric::Item*& released) noexcept {
+  bool any = false;
+  for (Open& open : open_) {
+    if (open.come == 0 || !is_before(open.sequence, first_open_)) continue;
+    any = true;
+    for (const Member& member : waiting(open)) {
+      member.call->next = released;
+      released = member.call;
+    }
+    open.come = 0;
+  }
+  return any;
 }
 
 std::vector<Rank> Meeting::missing(std::uint32_t sequence) const {
   std::vector<Rank> missing;
   const std::lock_guard lock(mutex_);
-  for (Rank rank = 0; come_ > 0 && sequence == sequence_ && rank < seats_.size(); ++rank) {
-    if (!has_come(rank)) missing.push_back(rank);
+  const Open& open = open_[sequence % most_open];
+  if (open.come == 0 || open.sequence != sequence) return missing;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if (!has_come(open, rank)) missing.push_back(rank);
   }
   return missing;
 }

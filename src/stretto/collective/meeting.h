@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,8 +20,8 @@ namespace stretto {
 /// (decision 49): who comes last does the steps of all. A member that does a call in any other way, or another call,
 /// passes by; then those who wait for it there go on by themselves, each as it would have without a meeting.
 ///
-/// A state machine: calls in, those who are to go on out, linked as items are. One call is met for at a time. Any
-/// thread.
+/// A state machine: calls in, those who are to go on out, linked as items are. Who has left its data behind may be a
+/// call ahead of the others, so two calls may be met for at a time. Any thread.
 class Meeting {
  public:
   enum class Arrival : std::uint8_t {
@@ -35,27 +37,29 @@ class Meeting {
   };
 
   /// For calls of a group of `size`, from number `first` on (see Stream).
-  Meeting(Rank size, std::uint32_t first) : seats_(size), first_open_(first) {}
+  Meeting(Rank size, std::uint32_t first) : size_(size), seats_(std::size_t{size} * most_open), first_open_(first) {}
 
   /// `rank` comes for a call. If it is the last one, `all` gets everybody, in the order in which they came. If it is
   /// refused, those who waited for it are added to `released`. REQUIRES: all.size() is the group's.
   Arrival arrive(Rank rank, const Identity& identity, fabric::Item& call, std::span<Member> all,
                  fabric::Item*& released) noexcept {
     const std::lock_guard lock(mutex_);
-    if (is_before(identity.sequence, first_open_)) return Arrival::refused;
-    if (come_ == 0) {
-      sequence_ = identity.sequence;
-      digest_ = identity.digest;
-    } else if (identity.sequence != sequence_ || identity.digest != digest_ || has_come(rank)) {
-      close(identity.sequence + 1, released);
+    const std::uint32_t sequence = identity.sequence;
+    if (is_before(sequence, first_open_)) return Arrival::refused;
+    Open& open = open_[sequence % most_open];
+    if (open.come == 0) {
+      open.sequence = sequence;
+      open.digest = identity.digest;
+    } else if (open.sequence != sequence || open.digest != identity.digest || has_come(open, rank)) {
+      close(sequence + 1, released);
       return Arrival::refused;
     }
-    seats_[come_++] = {rank, &call};
-    if (come_ < seats_.size()) return Arrival::waits;
-    std::copy(seats_.begin(), seats_.end(), all.begin());
+    seats_of(open)[open.come++] = {rank, &call};
+    if (open.come < size_) return Arrival::waits;
+    std::ranges::copy(seats_of(open), all.begin());
     failures_ = 0;
-    first_open_ = sequence_ + 1;
-    come_ = 0;
+    first_open_ = sequence + 1;  // who has come for this one is through with those before
+    open.come = 0;
     return Arrival::is_last;
   }
 
@@ -69,22 +73,35 @@ class Meeting {
   std::vector<Rank> missing(std::uint32_t sequence) const;
 
  private:
+  // A call that some have come for, but not all.
+  struct Open {
+    Rank come = 0;  // so many; their seats are taken one after the other
+    std::uint32_t sequence = 0;
+    std::uint32_t digest = 0;
+  };
+  static constexpr std::uint32_t most_open = 2;
+
   // Numbers wrap around.
   static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
 
-  std::span<const Member> waiting() const noexcept { return {seats_.data(), come_}; }
-  bool has_come(Rank rank) const noexcept {
-    return std::ranges::find(waiting(), rank, &Member::rank) != waiting().end();
+  std::span<Member> seats_of(const Open& open) noexcept {
+    return std::span(seats_).subspan(open.sequence % most_open * size_, size_);
+  }
+  std::span<const Member> waiting(const Open& open) const noexcept {
+    return std::span(seats_).subspan(open.sequence % most_open * size_, open.come);
+  }
+  bool has_come(const Open& open, Rank rank) const noexcept {
+    return std::ranges::find(waiting(open), rank, &Member::rank) != waiting(open).end();
   }
   void close(std::uint32_t end, fabric::Item*& released) noexcept;
+  bool release_before_first_open(fabric::Item*& released) noexcept;
 
   mutable std::mutex mutex_;
-  std::vector<Member> seats_;   // taken one after the other
-  Rank come_ = 0;               // so many are
-  std::uint32_t sequence_ = 0;  // of the call that they have come for
-  std::uint32_t digest_ = 0;    // likewise
-  std::uint32_t first_open_;    // for calls before this one there is no meeting any more
-  std::uint32_t failures_ = 0;  // meetings in a row to which not all came
+  Rank size_;
+  std::array<Open, most_open> open_;  // by sequence, modulo that
+  std::vector<Member> seats_;         // likewise
+  std::uint32_t first_open_;          // for calls before this one there is no meeting any more
+  std::uint32_t failures_ = 0;        // meetings in a row to which not all came
 };
 
 /// Those of a process, by stream. Any thread.

@@ -78,6 +78,115 @@ TEST(MetCalls, WhoComesFirstGoesOnFirst) {
   }
 }
 
+// Who only gives leaves its data, though nobody else has come, and may write over them and begin what it likes.
+TEST(MetCalls, WhoOnlyGivesDoesNotWait) {
+  constexpr int calls = 30;
+  std::atomic<int> over_at_once = 0;
+  test::run_on(
+      local_3,
+      [&](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        const std::uint32_t me = node.id();
+        std::vector<std::uint32_t> data(100);
+        std::vector<std::uint32_t> result(100);
+        for (std::uint32_t call = 0; call < calls; ++call) {
+          const NodeId root = call % 3;
+          if (me == root) co_await node.spawn([] {});  // late
+          std::fill(data.begin(), data.end(), me + call);
+          const Event done = reduce(node, all, data, std::span(result).first(me == root ? 100 : 0), sum, root);
+          over_at_once += me != root && !done.exists() ? 1 : 0;
+          co_await done;
+          std::fill(data.begin(), data.end(), 99);
+          if (me == root) {
+            EXPECT_EQ(result, std::vector<std::uint32_t>(100, 3 + 3 * call));
+          }
+          co_await barrier(node, all);
+        }
+      },
+      1);
+  EXPECT_GT(over_at_once, calls);
+}
+
+// The others may come as late as they like, and do so in another way.
+TEST(MetCalls, WhoOnlyGivesMayBeFarAhead) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const NodeId me = node.id();
+    const Group pair{0, 1};
+    int received = 0;
+    for (int round = 0; round < 20; ++round) {
+      if (me == 0) co_await allreduce(node, pair, 0, sum);  // when node 1 has given all of it
+      for (int call = 0; call < 6; ++call) {
+        const int given = round + call;
+        const bool at_once = me != 0 || call % 3 != round % 3;
+        const UserEvent gate = node.create_user_event();
+        CollectiveOptions options;
+        if (!at_once) options.after(gate);
+        const std::span<int> output(&received, me == 0 ? 1 : 0);
+        const Event done = reduce(node, all, std::span(&given, 1), output, sum, 0, options);
+        node.trigger(gate);
+        co_await done;
+        if (me == 0) {
+          EXPECT_EQ(received, 3 * (round + call));
+        }
+      }
+      if (me == 1) co_await allreduce(node, pair, 0, sum);
+    }
+  });
+}
+
+TEST(MetCalls, GatheredBlocksAreLeftToo) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::array<int, 6> blocks{};
+    for (int call = 0; call < 20; ++call) {
+      std::array<int, 2> mine{call, static_cast<int>(node.id())};
+      co_await gather(node, all, mine, std::span(blocks).first(node.id() == 2 ? 6 : 0), 2);
+      mine = {};
+      if (node.id() == 2) {
+        EXPECT_EQ(blocks, (std::array{call, 0, call, 1, call, 2}));
+      }
+    }
+  });
+}
+
+// It has told its caller that it is over, and nobody else comes.
+TEST(MetCalls, WhoHasLeftItsDataMayEnd) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> data(2, 1);
+    std::vector<int> result(node.id() == 0 ? 2 : 0);
+    for (int call = 0; call < 5; ++call) {
+      co_await reduce(node, all, data, result, sum);
+      co_await barrier(node, all);
+    }
+    if (node.id() != 1) co_return;
+    co_await reduce(node, all, data, result, sum);
+    EXPECT_TRUE(stalled_at(node, Operations::Which::now).empty());
+  });
+}
+
+// A member that is lost fails those who wait for it, and nobody else.
+TEST(MetCalls, WhoHasLeftItsDataHearsOfNoLoss) {
+  test::run_on(local_3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<int> data(2, 1);
+    std::vector<int> result(node.id() == 0 ? 2 : 0);
+    for (int call = 0; call < 5; ++call) {
+      co_await reduce(node, all, data, result, sum);
+      co_await barrier(node, all);
+    }
+    if (node.id() == 1) co_return;
+    const Event done = reduce(node, all, data, result, sum);
+    Node& me = node;
+    me.endpoint().context().enter([&me] { me.endpoint().lose(1, Error(ErrorCode::peer_lost, "on purpose")); });
+    const std::string said = co_await outcome(done);
+    if (me.id() == 0) {
+      EXPECT_EQ(said.rfind("peer_lost: ", 0), 0U) << said;
+    }
+  });
+}
+
 // Larger ones are better done by several, and those with other links are not in one process.
 TEST(MetCalls, OthersGoAsEver) {
   for (const char* const fabric : {"local:2,peer_pointer=off", "local:2,peer_pointer=segments", "sim:2", "local:33"}) {

@@ -50,6 +50,7 @@ void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& 
   has_turn_ = true;
   told_that_it_waits_ = false;
   is_done_by_other_ = false;
+  has_left_ = false;
 }
 
 // Only one for which nothing was made that is not made again.
@@ -344,7 +345,7 @@ void CollectiveOperation::finish() {
   let_go_of_call();
   EventService& events = service_.node().events();
   if (may_serve_again()) {
-    next_completion_ = events.complete_and_renew(completion_);
+    next_completion_ = has_left_ ? completion_ : events.complete_and_renew(completion_);
   } else {
     // Whoever hears of the end may need the memory at once.
     scratch_.leave_segment();
@@ -372,6 +373,7 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
 
 std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   if (stage_ != Stage::begun && stage_ != Stage::failed && stage_ != Stage::meeting) return {};
+  if (stage_ == Stage::meeting && has_left_) return {};
   const bool is_new = begun_at_look_ + 1 >= service_.looks();
   if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
   std::vector<NodeId> awaited = stage_ == Stage::meeting ? missing_in_meeting() : exposures_.peers();

@@ -79,7 +79,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   /// The same, of one that was kept, for a call that was begun inline and goes on from there, or fails as that did.
   void take_over(Stream& stream, Preparation& prepared, const InlineRun& run);
   /// The same, of one that was kept, for a call for which the members of the stream meet. Returns its completion:
-  /// no_event if it is over.
+  /// no_event if it is over for its caller.
   Event meet(Stream& stream, Preparation& prepared);
   /// Not all came to the meeting that these wait in, linked as items are: they begin as they would have without. Any
   /// thread.
@@ -139,6 +139,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_heard_of(Rank peer) const;
 
   // In a meeting (operation_meeting.cc).
+  bool leave_data() noexcept;
   Event do_all();
   bool run_jointly() noexcept;
   void take_turn() noexcept;
@@ -212,6 +213,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool combining_in_task_ = false;
   bool told_that_it_waits_ = false;
   bool is_done_by_other_ = false;  // who came last to a meeting; failure_ is how
+  bool has_left_ = false;          // its data in a meeting, in `left_`; its caller has been told that it is over
   bool has_served_ = false;        // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;    // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
@@ -227,6 +229,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   Exposures exposures_;             // failed
   std::vector<NodeId> to_release_;  // failed: who waits to hear that of us
   Scratch scratch_;
+  std::unique_ptr<std::byte[]> left_;
 };
 
 }  // namespace stretto

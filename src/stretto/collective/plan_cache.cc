@@ -72,6 +72,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key
                               (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
     if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
     if (may_meet) prepared->met.resize(members_.size());
+    prepared->leaves = may_meet && !schedule::is_receiver(shape, me_);
   }
   return prepared;
 }

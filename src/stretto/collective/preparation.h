@@ -97,6 +97,7 @@ class Preparation {
   /// Where such calls are met for (see Meeting): everybody, once this node came last; else empty.
   std::vector<Meeting::Member> met;
   std::unique_ptr<JointRun> joint_run;  ///< of such calls, once this node came last
+  bool leaves = false;                  ///< who has no result there leaves its data behind, and need not wait
 
   bool may_meet() const noexcept { return !met.empty(); }
 

@@ -39,9 +39,9 @@ class Work final : public Sink {
 }  // namespace
 
 bool pays_jointly(const Shape& shape, std::uint64_t bytes) noexcept {
-  if (shape.size < 2 || shape.size > most_who_meet || shape.auxiliaries > 0 || !waits_for_all(shape.operation)) {
-    return false;
-  }
+  if (shape.size < 2 || shape.size > most_who_meet || shape.auxiliaries > 0) return false;
+  const bool may_leave = is_given_by_all(shape) && bytes <= most_inline_bytes;
+  if (!waits_for_all(shape.operation) && !may_leave) return false;
   const std::uint64_t vector = cuts_vector(shape.operation) ? bytes : times_bytes(shape.size, bytes);
   if (vector > most_vector_bytes) return false;
   if (!is_reduction(shape.operation)) return vector <= most_moved_bytes / shape.size;

@@ -11,8 +11,9 @@ namespace stretto::schedule {
 /// No more ranks meet: who comes last does so many calls, and what it goes by is made by each.
 inline constexpr Rank most_who_meet = 32;
 
-/// Whether such a call may be done so: no rank has its result before all have begun, and it takes no longer than where
-/// some work beside each other. `bytes` is as for simulate(). The same at all ranks.
+/// Whether such a call may be done so: no rank has its result before all have begun, those who have none give so little
+/// that they can leave it behind, and it takes no longer than where some work beside each other. `bytes` is as for
+/// simulate(). The same at all ranks.
 bool pays_jointly(const Shape& shape, std::uint64_t bytes) noexcept;
 
 /// What it takes then: the ranks' calls one after the other, and all copies and reductions of the schedule but those of

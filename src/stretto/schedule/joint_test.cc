@@ -15,12 +15,29 @@ TEST(Joint, OnlyWhereNoneEndsBeforeAllHaveBegun) {
                                     Operation::reduce_scatter, Operation::all_to_all}) {
     EXPECT_TRUE(pays_jointly({.operation = operation, .size = 4}, 8)) << name_of(operation);
   }
-  for (const Operation operation : {Operation::broadcast, Operation::reduce, Operation::gather, Operation::scatter,
-                                    Operation::scan, Operation::exscan, Operation::general_reduce}) {
+  for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::scan, Operation::exscan}) {
     EXPECT_FALSE(pays_jointly({.operation = operation, .size = 4}, 8)) << name_of(operation);
   }
   // Who helps has no part in the result, and need not be there.
   EXPECT_FALSE(pays_jointly({.operation = Operation::allreduce, .size = 4, .auxiliaries = 1}, 8));
+}
+
+// Where some have no result they must not wait, and can leave so much.
+TEST(Joint, OfThoseWhoOnlyGiveOnlyWhatTheyCanLeave) {
+  const Shape reduce{.operation = Operation::reduce, .size = 4};
+  const Shape gather{.operation = Operation::gather, .size = 4};
+  for (const Shape& shape : {reduce, gather}) {
+    EXPECT_TRUE(pays_jointly(shape, most_inline_bytes));
+    EXPECT_FALSE(pays_jointly(shape, most_inline_bytes + 8));
+  }
+  // Of a general reduce one may receive who has not given. Of two, one would wait for the other.
+  const auto from = [](Rank contributors) {
+    return Shape{
+        .operation = Operation::general_reduce, .size = 4, .contributors = contributors, .inner_receivers = 1};
+  };
+  EXPECT_TRUE(pays_jointly(from(4), 8));
+  EXPECT_TRUE(pays_jointly(from(3), 8));
+  EXPECT_FALSE(pays_jointly(from(2), 8));
 }
 
 TEST(Joint, OnlyWhatIsSmallBesideWhatItSaves) {

@@ -26,6 +26,11 @@ bool waits_for_all(Operation operation) noexcept {
          operation == Operation::reduce_scatter || operation == Operation::all_to_all;
 }
 
+bool is_given_by_all(const Shape& shape) noexcept {
+  if (shape.operation == Operation::general_reduce) return shape.size - shape.contributors <= 1;
+  return shape.operation == Operation::reduce || shape.operation == Operation::gather;
+}
+
 bool cuts_vector(Operation operation) noexcept {
   return operation == Operation::broadcast || (is_reduction(operation) && operation != Operation::reduce_scatter);
 }

@@ -109,6 +109,10 @@ std::uint32_t vector_blocks(const Shape& shape) noexcept;
 /// Whether no rank has its result before all have begun: barrier, allreduce, allgather, reduce_scatter, all_to_all.
 bool waits_for_all(Operation operation) noexcept;
 
+/// Whether whoever has a result has it only when all others have begun, while some have none and need not wait: reduce,
+/// gather, and a general_reduce of which at most one receiver does not participate.
+bool is_given_by_all(const Shape& shape) noexcept;
+
 /// Blocks in a rank's input: 0 where it contributes nothing (a broadcast's ranks other than the root).
 std::uint32_t input_blocks(const Shape& shape, Rank me) noexcept;
 
