@@ -219,10 +219,10 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
   found.request.placement = placement_of(node.surroundings(), link);
   found.costs = table.origin(link);
   found.candidates = rank_candidates(found.request, table);
-  for (const Candidate& candidate : found.candidates) {
-    Trial trial(node, all, candidate, found.request.bytes);
-    found.measured.push_back(co_await trial.measure(arguments.seconds));
-  }
+  std::vector<Sample> samples;
+  for (const Candidate& candidate : found.candidates) samples.push_back({candidate, found.request.bytes});
+  co_await measure_in_turns(node, all, samples, arguments.seconds);
+  for (const Sample& sample : samples) found.measured.push_back(sample.seconds);
   if (node.id() == 0) print(arguments, found);
 }
 

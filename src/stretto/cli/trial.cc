@@ -9,6 +9,7 @@
 #include "stretto/base/settings.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/make_call.h"
+#include "stretto/program/median.h"
 
 namespace stretto::cli {
 namespace {
@@ -95,6 +96,24 @@ Task<double> Trial::measure(double budget) {
   const auto calls = static_cast<std::size_t>(
       std::clamp(budget / estimate, static_cast<double>(fewest_calls), static_cast<double>(most_calls)));
   co_return co_await seconds_of_calls(calls);
+}
+
+Task<> measure_in_turns(Node& node, const Group& group, std::vector<Sample>& samples, double seconds) {
+  constexpr int rounds = 5;
+  constexpr double long_share = 0.1;  // of its time: what takes longer is not measured again, one round sees enough
+  const Group all = Group::all(node);
+  const bool is_member = group.contains(node.id());
+  std::vector<std::vector<double>> found(samples.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (is_member && (round == 0 || found[i].front() < seconds * long_share)) {
+        Trial trial(node, group, samples[i].candidate, samples[i].bytes);
+        found[i].push_back(co_await trial.measure(seconds / rounds));
+      }
+      if (group.size() < all.size()) co_await barrier(node, all);
+    }
+  }
+  for (std::size_t i = 0; is_member && i < samples.size(); ++i) samples[i].seconds = program::median_of(found[i]);
 }
 
 }  // namespace stretto::cli

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "stretto/cli/fit.h"
 #include "stretto/collective/collective.h"
 #include "stretto/core/runtime.h"
 #include "stretto/core/segment_array.h"
@@ -23,7 +25,7 @@ class Trial {
 
   Event start();
   /// Seconds of a call: the median over calls, each after a barrier, of the time of the slowest node. Takes about
-  /// `budget` seconds, and a few calls at least. All nodes call it, and get the same.
+  /// `budget` seconds, and a few calls at least. All of the group call it, and get the same.
   Task<double> measure(double budget);
 
  private:
@@ -36,5 +38,10 @@ class Trial {
   SegmentArray<double> input_;
   SegmentArray<double> output_;
 };
+
+/// Measures each of `samples`, which are of `group`, for about `seconds`, and sets how long a call takes. All take turns,
+/// several times, and the median counts: for a while the system may leave two of the ranks on one core, or far apart.
+/// All nodes of the job call it; those outside of the group wait, and get nothing.
+Task<> measure_in_turns(Node& node, const Group& group, std::vector<Sample>& samples, double seconds);
 
 }  // namespace stretto::cli

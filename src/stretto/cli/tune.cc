@@ -101,28 +101,30 @@ Group nodes_to_measure(const Node& node) {
   return Group(firsts);
 }
 
-/// All nodes call it; those of the group measure, the others wait.
-Task<> measure_group(Node& node, const Group& all, const Group& group, double seconds, std::vector<Sample>& samples) {
+/// What is to be measured of a group.
+std::vector<Sample> samples_of(const Group& group) {
+  std::vector<Sample> samples;
   for (const Probe& probe : probes) {
     const schedule::Algorithm& algorithm = schedule::find_algorithm(probe.algorithm);
-    schedule::Candidate candidate;
-    candidate.algorithm = &algorithm;
-    candidate.shape.operation = algorithm.operation();
-    candidate.shape.size = group.size();
-    candidate.shape = algorithm.with_segments(candidate.shape);
+    Sample sample;
+    sample.candidate.algorithm = &algorithm;
+    sample.candidate.shape.operation = algorithm.operation();
+    sample.candidate.shape.size = group.size();
+    sample.candidate.shape = algorithm.with_segments(sample.candidate.shape);
     for (const std::uint64_t bytes : probe.sizes) {
       if (bytes == 0) break;
-      if (group.contains(node.id())) {
-        Trial trial(node, group, candidate, bytes);
-        Sample sample;
-        sample.candidate = candidate;
-        sample.bytes = bytes;
-        sample.seconds = co_await trial.measure(seconds);
-        samples.push_back(sample);
-      }
-      co_await barrier(node, all);
+      sample.bytes = bytes;
+      samples.push_back(sample);
     }
   }
+  return samples;
+}
+
+/// Adds what was measured of a group, at its nodes. All nodes call it.
+Task<> measure_group(Node& node, const Group& group, double seconds, std::vector<Sample>& samples) {
+  std::vector<Sample> measured = samples_of(group);
+  co_await measure_in_turns(node, group, measured, seconds);
+  samples.insert(samples.end(), measured.begin(), measured.end());
 }
 
 void report(const CostTable& table, Link link, const std::vector<Sample>& samples,
@@ -151,8 +153,8 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
   CostTable table = node.id() == 0 ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
   const Group pair({measured.node(0), measured.node(1)});
   std::vector<Sample> samples;
-  co_await measure_group(node, all, pair, arguments.seconds, samples);
-  if (measured.size() > 2) co_await measure_group(node, all, measured, arguments.seconds, samples);
+  co_await measure_group(node, pair, arguments.seconds, samples);
+  if (measured.size() > 2) co_await measure_group(node, measured, arguments.seconds, samples);
   if (node.id() != 0) co_return;
   const Link link = CollectiveService::of(node).link_of(all);
   const schedule::Placement placement = placement_of(node.surroundings(), link);
