@@ -19,9 +19,10 @@ void bind_workers(RuntimeOptions& options);
 /// Lives in that node's main, and outlives what it started.
 class Trial {
  public:
-  /// `bytes` as Request has them, rounded up to whole doubles. Throws Error(out_of_resources) when they do not fit into
-  /// the segment.
-  Trial(Node& node, const Group& group, const schedule::Candidate& candidate, std::uint64_t bytes);
+  /// `barrier`: what calls are measured after. `bytes` as Request has them, rounded up to whole doubles. Throws
+  /// Error(out_of_resources) when they do not fit into the segment.
+  Trial(Node& node, const Group& group, const schedule::Algorithm& barrier, const schedule::Candidate& candidate,
+        std::uint64_t bytes);
 
   Event start();
   /// Seconds of a call: the median over calls, each after a barrier, of the time of the slowest node. Takes about
@@ -33,15 +34,18 @@ class Trial {
 
   Node& node_;
   const Group& group_;
+  const CollectiveOptions barrier_;
   const schedule::Candidate& candidate_;
   const CallForm& form_;  // of its calls; lasts as long as the program
   SegmentArray<double> input_;
   SegmentArray<double> output_;
 };
 
-/// Measures each of `samples`, which are of `group`, for about `seconds`, and sets how long a call takes. All take turns,
-/// several times, and the median counts: for a while the system may leave two of the ranks on one core, or far apart.
-/// All nodes of the job call it; those outside of the group wait, and get nothing.
+/// Measures each of `samples`, which are of `group`, for about `seconds`, and sets how long a call takes. All take
+/// turns, several times, and the median counts: for a while the system may leave two of the ranks on one core, or far
+/// apart. Calls come after the barrier that is the quickest one here, as they will in a job that knows what was
+/// measured: where ranks take turns on cores, it matters who had the last one. All nodes of the job call it; those
+/// outside of the group wait, and get nothing.
 Task<> measure_in_turns(Node& node, const Group& group, std::vector<Sample>& samples, double seconds);
 
 }  // namespace stretto::cli

@@ -105,7 +105,8 @@ class Members {
     std::vector<Affine> result(count);
     for (std::size_t i = 0; i < count; ++i) {
       result[i] = inputs_[0][first + i];
-      for (Rank rank = 1; rank < schedule::contributing_ranks(shape_); ++rank) result[i] = Compose()(result[i], inputs_[rank][first + i]);
+      for (Rank rank = 1; rank < schedule::contributing_ranks(shape_); ++rank)
+        result[i] = Compose()(result[i], inputs_[rank][first + i]);
     }
     return result;
   }

@@ -32,8 +32,7 @@ TEST(Joint, OfThoseWhoOnlyGiveOnlyWhatTheyCanLeave) {
   }
   // Of a general reduce one may receive who has not given. Of two, one would wait for the other.
   const auto from = [](Rank contributors) {
-    return Shape{
-        .operation = Operation::general_reduce, .size = 4, .contributors = contributors, .inner_receivers = 1};
+    return Shape{.operation = Operation::general_reduce, .size = 4, .contributors = contributors, .inner_receivers = 1};
   };
   EXPECT_TRUE(pays_jointly(from(4), 8));
   EXPECT_TRUE(pays_jointly(from(3), 8));
