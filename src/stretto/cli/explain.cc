@@ -278,7 +278,7 @@ void add_explain_command(CLI::App& app) {
                     "Only schedules that combine in the canonical tree: the same bits by each of them");
   command->add_flag("--measure", arguments->measure,
                     "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
-  command->add_option("--seconds", arguments->seconds, "About how long to measure each")
+  command->add_option("--seconds", arguments->seconds, "About how long to measure each, three times")
       ->check(program::seconds_within(1e-4, 3600))
       ->capture_default_str();
   command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");

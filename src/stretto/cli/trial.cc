@@ -111,7 +111,7 @@ Task<double> Trial::measure(double budget) {
 
 namespace {
 
-constexpr int rounds = 5;
+constexpr int rounds = 3;
 
 /// Of a barrier, of so many that follow each other: the time of the slowest node.
 Task<double> seconds_of_barriers(Node& node, const Group& group, const CollectiveOptions& how, std::size_t count) {
@@ -137,7 +137,7 @@ Task<const schedule::Algorithm*> find_quickest_barrier(Node& node, const Group& 
     for (Found& each : found) {
       const CollectiveOptions how = CollectiveOptions().algorithm(each.algorithm->name());
       const double estimate = co_await seconds_of_barriers(node, group, how, fewest_calls);
-      const std::size_t calls = calls_within(seconds / rounds, estimate);
+      const std::size_t calls = calls_within(seconds, estimate);
       each.seconds.push_back(co_await seconds_of_barriers(node, group, how, calls));
     }
   }
@@ -148,7 +148,7 @@ Task<const schedule::Algorithm*> find_quickest_barrier(Node& node, const Group& 
 }  // namespace
 
 Task<> measure_in_turns(Node& node, const Group& group, std::vector<Sample>& samples, double seconds) {
-  constexpr double long_share = 0.1;  // of its time: what takes longer is not measured again, one round sees enough
+  constexpr double long_share = 0.1;  // what takes more of the seconds is not measured again: one round sees enough
   const Group all = Group::all(node);
   const bool is_member = group.contains(node.id());
   const schedule::Algorithm* const quickest =
@@ -158,7 +158,7 @@ Task<> measure_in_turns(Node& node, const Group& group, std::vector<Sample>& sam
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (is_member && (round == 0 || found[i].front() < seconds * long_share)) {
         Trial trial(node, group, *quickest, samples[i].candidate, samples[i].bytes);
-        found[i].push_back(co_await trial.measure(seconds / rounds));
+        found[i].push_back(co_await trial.measure(seconds));
       }
       if (group.size() < all.size()) co_await barrier(node, all);
     }

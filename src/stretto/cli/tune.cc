@@ -186,7 +186,7 @@ void add_tune_command(CLI::App& app) {
   command->add_option("-o,--output", arguments->output,
                       "File to write, or to renew where it has other links; default: tuning.json in "
                       "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
-  command->add_option("--seconds", arguments->seconds, "About how long to measure each of some 60 cases")
+  command->add_option("--seconds", arguments->seconds, "About how long to measure each of some 80 cases, three times")
       ->check(program::seconds_within(1e-4, 60))
       ->capture_default_str();
   command->footer(

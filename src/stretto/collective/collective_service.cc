@@ -132,6 +132,11 @@ void CollectiveService::note_reproducible(CollectiveCall& call, const Collective
       (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation());
 }
 
+void CollectiveService::note_named(const Named& named) noexcept {
+  if (named.algorithm == nullptr || named.algorithm == named_last_.front()) return;
+  named_last_ = {named.algorithm, named_last_.front()};
+}
+
 // REQUIRES: it is noted whether the call is reproducible.
 Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveCall& call,
                                   const CollectiveOptions& options) const {
@@ -185,9 +190,11 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
   try_run([&] {
     Named named;
     if (!options.algorithm().empty()) {
-      // Another name than the last one is looked up anew, which takes long.
-      if (named_last_ == nullptr || named_last_->name() != options.algorithm()) return;
-      named = {named_last_, options.segments()};
+      // Another name than the last ones is looked up anew, which takes long.
+      const auto known = std::ranges::find_if(
+          named_last_, [&](const auto* each) { return each != nullptr && each->name() == options.algorithm(); });
+      if (known == named_last_.end()) return;
+      named = {*known, options.segments()};
     }
     const auto search = [&](std::uint64_t stream_id) { return search_prepared(stream_id, group, call, named); };
     const auto [its_stream, known] = recent_calls_.find(group, call, options, named, search);
@@ -271,7 +278,7 @@ Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const
     return arena::make_owned<CollectiveOperation>(*this, group, std::move(call), options, named);
   };
   const auto begin_now = [&] {
-    if (named.algorithm != nullptr) named_last_ = named.algorithm;
+    note_named(named);
     Stream& its_stream = stream(Stream::id_of(group, options.mixed_key()));
     const Group& members = members_of(group, call);
     PlanCache::OfGroup& plans = plans_of(members);

@@ -146,6 +146,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
 
   Event launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
   void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
+  void note_named(const Named& named) noexcept;
   template <class Function>
   bool try_run(const Function& function);
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
@@ -181,7 +182,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Streams streams_;
   RecentCalls recent_calls_;
   UnderWay under_way_;
-  const schedule::Algorithm* named_last_ = nullptr;  // by a caller
+  std::array<const schedule::Algorithm*, 2> named_last_{};  // by callers
   EagerWindow eager_window_;
   Receipts receipts_{endpoint_.segment()};
   std::map<NodeId, SharedCopy> copies_;
