@@ -246,7 +246,8 @@ std::uint64_t forged_word(Random& random, std::uint64_t position) {
 TEST(ForgedRings, CorruptedRingsCostTheConnectionAndNothingElse) {
   Random random(14);
   std::size_t handed_on = 0;
-  for (int round = 0; round < 100; ++round) {
+  // One in some forty rounds has something in it that looks right. How far the rings are depends on time.
+  for (int round = 0; round < 100 || (handed_on == 0 && round < 4000); ++round) {
     TestJob job(2);
     job[0].send(1, bytes_of(std::uint64_t{1}));
     job[1].send(0, bytes_of(std::uint64_t{1}));
