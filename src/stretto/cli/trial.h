@@ -41,8 +41,8 @@ class Trial {
   SegmentArray<double> output_;
 };
 
-/// Measures each of `samples`, which are of `group`, for about `seconds`, and sets how long a call takes. All take
-/// turns, several times, and the median counts: for a while the system may leave two of the ranks on one core, or far
+/// Measures each of `samples`, which are of `group`, and sets how long a call takes. All take turns, three times, for
+/// about `seconds` each, and the median counts: for a while the system may leave two of the ranks on one core, or far
 /// apart. Calls come after the barrier that is the quickest one here, as they will in a job that knows what was
 /// measured: where ranks take turns on cores, it matters who had the last one. All nodes of the job call it; those
 /// outside of the group wait, and get nothing.

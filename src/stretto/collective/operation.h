@@ -229,7 +229,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   Exposures exposures_;             // failed
   std::vector<NodeId> to_release_;  // failed: who waits to hear that of us
   Scratch scratch_;
-  std::unique_ptr<std::byte[]> left_;
+  std::unique_ptr<std::byte[]> left_;  // what it has left in a meeting
 };
 
 }  // namespace stretto
