@@ -157,14 +157,19 @@ Event reduce_to_0(Node& node, const Group& all) {
   return reduce(node, all, data, std::span(result).first(node.id() == 0 ? 2 : 0), sum);
 }
 
+// Until the members meet for it.
+Task<> begin_to_leave(Node& node, const Group& all) {
+  for (int call = 0; call < 5; ++call) {
+    co_await reduce_to_0(node, all);
+    co_await barrier(node, all);
+  }
+}
+
 // It has told its caller that it is over, and nobody else comes.
 TEST(MetCalls, WhoHasLeftItsDataMayEnd) {
   test::run_on(local_3, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
-    for (int call = 0; call < 5; ++call) {
-      co_await reduce_to_0(node, all);
-      co_await barrier(node, all);
-    }
+    co_await begin_to_leave(node, all);
     if (node.id() != 1) co_return;
     co_await reduce_to_0(node, all);
     EXPECT_TRUE(stalled_at(node, Operations::Which::now).empty());
@@ -175,10 +180,7 @@ TEST(MetCalls, WhoHasLeftItsDataMayEnd) {
 TEST(MetCalls, WhoHasLeftItsDataHearsOfNoLoss) {
   test::run_on(local_3, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
-    for (int call = 0; call < 5; ++call) {
-      co_await reduce_to_0(node, all);
-      co_await barrier(node, all);
-    }
+    co_await begin_to_leave(node, all);
     if (node.id() == 1) co_return;
     const Event done = reduce_to_0(node, all);
     Node& me = node;
