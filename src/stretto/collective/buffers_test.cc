@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <list>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "stretto/collective/collective.h"
+#include "stretto/collective/concurrent.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/core/runtime.h"
 #include "stretto/core/segment_array.h"
@@ -111,6 +115,48 @@ TEST(Buffers, ValuesNeedNone) {
     const Event told = broadcast(node, all, pair, 1);
     co_await told;
     EXPECT_EQ(pair[0], 1);
+  });
+}
+
+struct Counted : fabric::Item {
+  explicit Counted(std::atomic<int>& its_count) noexcept : Item(&Counted::run), count(its_count) {}
+  static void run(Item* item) noexcept {
+    const std::unique_ptr<Counted> counted(static_cast<Counted*>(item));
+    ++counted->count;
+  }
+  std::atomic<int>& count;
+};
+
+// Who calls may have kept work that nobody else does: it is handed over, though the call is refused.
+TEST(Buffers, OfTheWrongSizeLeaveNothingKept) {
+  constexpr int items = 2000;  // more than a thread does in passing
+  test::run_on("local:1", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const ReduceGroups groups(all, all);
+    const Doubles two(2);
+    Doubles three(3);
+    fabric::Context& context = node.endpoint().context();
+    std::atomic<int> done = 0;
+    // A thread of the program's own never comes again for what it has kept.
+    const auto says_after_work = [&](const auto& call) {
+      std::string said;
+      std::thread([&] {
+        const auto post_all = [&] {
+          for (int i = 0; i < items; ++i) context.post(new Counted(done));
+        };
+        while (!context.try_run(post_all, fabric::Context::Rest::kept)) {
+        }
+        EXPECT_TRUE(fabric::Context::keeps());
+        said = test::code_of(call);
+        EXPECT_FALSE(fabric::Context::keeps());
+      }).join();
+      return said;
+    };
+    EXPECT_EQ(says_after_work([&] { allreduce(node, all, two, three, sum); }), "invalid_argument");
+    EXPECT_EQ(says_after_work([&] { concurrent(node, {reduce_call(groups, 3, two, three, sum)}); }),
+              "invalid_argument");
+    while (done < 2 * items) context.try_enter([] {});
+    co_return;
   });
 }
 

@@ -70,9 +70,8 @@ constexpr std::uint32_t calls_between_polls = 32;
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
 
-// What is in the air: a shortage of memory as an Error. First hands over what this thread has kept.
+// What is in the air: a shortage of memory as an Error.
 [[noreturn]] void throw_to_caller() {
-  fabric::Context::hand_over_rest();
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -149,12 +148,10 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
 }
 
 Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
+  const fabric::Context::HandOverAtEnd rest;
   note_reproducible(call, options);
   Event completion;
-  if (repeat(group, call, options, completion)) {
-    fabric::Context::hand_over_rest();
-    return completion;
-  }
+  if (repeat(group, call, options, completion)) return completion;
   if (!options.auxiliaries()) return start_anew(group, std::move(call), options);
   call.auxiliaries = options.auxiliaries()->size();
   return start_anew(with_auxiliaries(group, *options.auxiliaries()), std::move(call), options);
@@ -173,11 +170,7 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
   const std::size_t bytes = std::max(call.input.size(), call.output.size());
   const Event completion = launch(members, std::move(call), options, named);
   // Where something large waits already, its peers are late, and the next one need not wait for them, too.
-  if (context.engaged() && !was_engaged) {
-    node_.attend(completion, patience_for(bytes));
-  } else {
-    fabric::Context::hand_over_rest();
-  }
+  if (context.engaged() && !was_engaged) node_.attend(completion, patience_for(bytes));
   return completion;
 }
 

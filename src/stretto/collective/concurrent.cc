@@ -54,6 +54,7 @@ CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& 
 
 std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const CollectiveOptions& options,
                               Together together) {
+  const fabric::Context::HandOverAtEnd rest;
   CollectiveService& service = CollectiveService::of(node);
   Named named;
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -72,7 +73,6 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     const Event done = service.start_checked(members, std::move(call), options, named);
     for (const std::size_t each : set.calls) events[each] = done;
   }
-  fabric::Context::hand_over_rest();
   return events;
 }
 

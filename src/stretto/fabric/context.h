@@ -61,6 +61,13 @@ class Context {
   static void hand_over_rest() noexcept {
     if (keeps()) hand_over_kept();
   }
+  /// The same at the end of a scope, also of one that is left by an exception.
+  struct HandOverAtEnd {
+    HandOverAtEnd() = default;
+    HandOverAtEnd(const HandOverAtEnd&) = delete;
+    HandOverAtEnd& operator=(const HandOverAtEnd&) = delete;
+    ~HandOverAtEnd() { hand_over_rest(); }
+  };
 
   /// Runs `function()` under the baton before it returns; waits for the baton if need be. Throws Error(invalid_state)
   /// where this thread serves a context already, and what the function throws.
