@@ -63,7 +63,7 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 /// How often a small call looks for a message where nobody else wants the core: about as long as a line takes between
 /// cores that are far apart, twice.
 constexpr unsigned looks_with_own_core = 128;
-/// One of so many small calls is not tried inline, so that whoever waits for it sees to all else.
+/// After so many small calls their caller sees to all else that peers may have sent.
 constexpr std::uint32_t calls_between_polls = 32;
 
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
@@ -180,6 +180,7 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
                                Event& completion) {
   if (!is_plain(call, options)) return false;
   bool has_begun = false;
+  bool polls = false;
   try_run([&] {
     Named named;
     if (!options.algorithm().empty()) {
@@ -206,7 +207,10 @@ bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const C
         operation->join(*its_stream, *known);
       }
     }
+    polls = inline_calls_ >= calls_between_polls;
+    if (polls) inline_calls_ = 0;
   });
+  if (polls) endpoint_.context().serve(fabric::Context::Rest::kept);
   return has_begun;
 }
 
@@ -230,9 +234,10 @@ bool CollectiveService::try_run(const Function& function) {
 }
 
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
-// and then it is, so that all else that peers may have sent is seen, too.
+// and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
-  if (!prepared.may_be_inline || ++inline_calls_ % calls_between_polls == 0) return 0;
+  if (!prepared.may_be_inline) return 0;
+  if (++inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;
   return under_way_.empty() ? patient_looks_ : 1;

@@ -36,6 +36,8 @@ class Engine : public fabric::Overflow {
   /// The calling thread is about to look itself for what peers send, in a call that is over soon: nobody need watch the
   /// fabric for it.
   virtual void note_look() noexcept = 0;
+  /// Whether there are tasks that the calling worker could run if its own waited. A hint.
+  virtual bool others_want_worker() const noexcept = 0;
 
   /// A task is about to begin: its launch may cost (virtual) time.
   virtual void before_task(Worker& worker) = 0;

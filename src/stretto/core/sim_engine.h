@@ -40,6 +40,7 @@ class SimEngine final : public Engine {
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
   void note_look() noexcept override {}
+  bool others_want_worker() const noexcept override { return false; }
   void before_task(Worker& worker) override;
   void begin_slice() noexcept override;
   void end_slice() noexcept override;

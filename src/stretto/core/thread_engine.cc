@@ -104,7 +104,17 @@ void ThreadEngine::note_look() noexcept {
   if (worker != nullptr && &worker->engine() == this) watch_.end_watch();
 }
 
-ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) noexcept { return *seats_[worker.number()]; }
+bool ThreadEngine::others_want_worker() const noexcept {
+  const Worker* const worker = Worker::current();
+  if (worker == nullptr || &worker->engine() != this || worker->held() == nullptr) return false;
+  return others_want(*worker->held(), seat_of(*worker));
+}
+
+bool ThreadEngine::others_want(const Processor& held, const Seat& seat) const noexcept {
+  return held.has_work() || has_tasks_for(seat);
+}
+
+ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) const noexcept { return *seats_[worker.number()]; }
 
 void ThreadEngine::ring(Seat& seat) noexcept {
   const std::uint64_t one = 1;
@@ -330,7 +340,7 @@ bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event 
   if (!watch_.needed()) return table.query(event) == EventState::triggered;
   Seat& seat = seat_of(*Worker::current());
   auto is_over = [&] {
-    return table.query(event) != EventState::untriggered || held.has_work() || has_tasks_for(seat) || stopping_.load();
+    return table.query(event) != EventState::untriggered || others_want(held, seat) || stopping_.load();
   };
   for (unsigned i = 0; i < options_.idling.spins && !is_over();) i += watch_.poll_until(is_over);
   if (options_.idling.takes_turns && !is_over()) {

@@ -52,6 +52,7 @@ class ThreadEngine final : public Engine {
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept override;
   void note_look() noexcept override;
+  bool others_want_worker() const noexcept override;
   void before_task(Worker&) override {}
   void begin_slice() noexcept override {}
   void end_slice() noexcept override {}
@@ -86,7 +87,7 @@ class ThreadEngine final : public Engine {
 
   void work_at(Seat& seat);
   void bind(const Seat& seat) const;
-  Seat& seat_of(const Worker& worker) noexcept;
+  Seat& seat_of(const Worker& worker) const noexcept;
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
   Processor* take_shared(Seat& seat);
@@ -99,6 +100,7 @@ class ThreadEngine final : public Engine {
   }
   Beds& beds_of(const Seat& seat) noexcept { return seat.service ? service_bed_ : beds_; }
   bool has_tasks_for(const Seat& seat) const noexcept;
+  bool others_want(const Processor& held, const Seat& seat) const noexcept;
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, bool has_worked, Processor*& found);
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);

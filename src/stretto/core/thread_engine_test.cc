@@ -152,6 +152,22 @@ class GivingEndpoint final : public test::TestEndpoint {
   std::array<Companion, Company::all> companions_{Companion(company_), Companion(company_), Companion(company_)};
 };
 
+// Small collectives, which are over in the call, ask for it, so that none keeps its worker from others for long.
+TEST(ThreadEngine, SaysWhetherOthersWantAWorker) {
+  test::run_on(
+      "local:1",
+      [](Node& node) -> Task<> {
+        Engine& engine = node.engine();
+        EXPECT_FALSE(engine.others_want_worker());
+        const Event other = node.spawn([&] { EXPECT_FALSE(engine.others_want_worker()); });
+        EXPECT_TRUE(engine.others_want_worker()) << "a task of the processor that it holds";
+        std::thread([&] { EXPECT_FALSE(engine.others_want_worker()) << "of a thread that is no worker"; }).join();
+        co_await other;
+        EXPECT_FALSE(engine.others_want_worker());
+      },
+      1);
+}
+
 // A worker that looks for work is woken by nobody, and so others are not woken for what it finds; nor for what is left
 // where one of them has taken something.
 TEST(ThreadEngine, WhoFindsMoreThanItCanDoWakesOthers) {
