@@ -99,19 +99,23 @@ double ThreadEngine::now() const noexcept {
 }
 
 void ThreadEngine::note_look() noexcept {
-  if (!watch_.note_look()) return;
-  const Worker* const worker = Worker::current();
-  if (worker != nullptr && &worker->engine() == this) watch_.end_watch();
+  if (watch_.note_look() && own_worker() != nullptr) watch_.end_watch();
 }
 
 bool ThreadEngine::others_want_worker() const noexcept {
-  const Worker* const worker = Worker::current();
-  if (worker == nullptr || &worker->engine() != this || worker->held() == nullptr) return false;
+  const Worker* const worker = own_worker();
+  if (worker == nullptr || worker->held() == nullptr) return false;
   return others_want(*worker->held(), seat_of(*worker));
 }
 
 bool ThreadEngine::others_want(const Processor& held, const Seat& seat) const noexcept {
   return held.has_work() || has_tasks_for(seat);
+}
+
+// The calling thread, if it is a worker of this engine; else null.
+const Worker* ThreadEngine::own_worker() const noexcept {
+  const Worker* const worker = Worker::current();
+  return worker != nullptr && &worker->engine() == this ? worker : nullptr;
 }
 
 ThreadEngine::Seat& ThreadEngine::seat_of(const Worker& worker) const noexcept { return *seats_[worker.number()]; }
@@ -148,8 +152,8 @@ void ThreadEngine::arrive(Seat& seat) noexcept {
 
 // In the calling worker's own queue, which it looks into next.
 bool ThreadEngine::make_ready_here(Processor& processor) noexcept {
-  const Worker* const worker = Worker::current();
-  if (worker == nullptr || &worker->engine() != this) return false;
+  const Worker* const worker = own_worker();
+  if (worker == nullptr) return false;
   Seat& seat = seat_of(*worker);
   if (seat.service) return false;
   seat.local.push(processor);
@@ -356,8 +360,8 @@ bool ThreadEngine::somebody_takes_tasks() const noexcept {
 }
 
 void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
-  const Worker* const worker = Worker::current();
-  const bool is_worker = worker != nullptr && &worker->engine() == this && !seat_of(*worker).service;
+  const Worker* const worker = own_worker();
+  const bool is_worker = worker != nullptr && !seat_of(*worker).service;
   if (is_worker && options_.idling.spins > 0) await_late_peers(seat_of(*worker), context, table, event, patience);
   if (is_worker && options_.idling.takes_turns) do_what_is_kept(context);
   fabric::Context::hand_over_rest();

@@ -87,6 +87,7 @@ class ThreadEngine final : public Engine {
 
   void work_at(Seat& seat);
   void bind(const Seat& seat) const;
+  const Worker* own_worker() const noexcept;
   Seat& seat_of(const Worker& worker) const noexcept;
   bool make_ready_here(Processor& processor) noexcept;
   Processor* take(Seat& seat);
