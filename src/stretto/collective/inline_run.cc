@@ -137,8 +137,11 @@ bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
-  const std::size_t bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes;
-  for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, bytes, *this);
+  const fabric::Awaited awaited{
+      .bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes,
+      .is_due = what.comes_after_send || looks == 1,
+  };
+  for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, awaited, *this);
   return looked_for_ == nullptr;
 }
 

@@ -78,9 +78,11 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
                        const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
   steps.reserve(plan.steps().size());
+  bool any_sends = false;
   for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {
     const Step& step = plan.steps()[index];
-    PlacedStep placed{.kind = step.kind, .tag = step.tag};
+    PlacedStep placed{.kind = step.kind, .comes_after_send = any_sends, .tag = step.tag};
+    any_sends |= step.kind == StepKind::send;
     if (placed.is_message()) {
       placed.peer = step.peer;
       placed.node = members.node(step.peer);

@@ -266,10 +266,10 @@ TEST_P(FabricConformance, WhoLooksForOnePeersMessagesSeesThoseAlone) {
     for (const Bytes& header : {Bytes(), wanted, wanted}) send(from, 0, header, Bytes(100));
   }
   Picker picker(endpoint(0), wanted);
-  std::size_t expected = 0;  // bytes, wrongly or not
+  Awaited awaited;  // wrongly or not
   const auto look = [&](Endpoint& e, Recorder&) {
-    expected = expected * 3 + 1;
-    return e.receive_from(1, expected, picker);
+    awaited = {.bytes = awaited.bytes * 3 + 1, .is_due = !awaited.is_due};
+    return e.receive_from(1, awaited, picker);
   };
   if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) {
     EXPECT_FALSE(at(0, look));
@@ -294,11 +294,11 @@ TEST_P(FabricConformance, ABadMessageThatWasLookedForEndsTheConnectionOnly) {
   at(1, [](Endpoint& e, Recorder&) { e.send(0, static_cast<MessageType>(40), {}, {}); });
   Picker picker(endpoint(0), Bytes(1));
   Patience patience;
-  while (!at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, 0, picker); })) {
+  while (!at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, {}, picker); })) {
     ASSERT_TRUE(patience.after(false));
   }
   expect_only_these_lost_each_other(0, 1);
-  EXPECT_FALSE(at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, 0, picker); }));
+  EXPECT_FALSE(at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, {}, picker); }));
 }
 
 // Whatever is under way when a handler refuses: nothing from that peer is heard any more.

@@ -12,6 +12,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/base/error.h"
 #include "stretto/base/ids.h"
+#include "stretto/fabric/awaited.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/message.h"
 #include "stretto/fabric/multicast.h"
@@ -120,8 +121,8 @@ class Endpoint {
   virtual bool progress() = 0;
   /// Hands the next message of one peer to `receiver`, if that has come, and looks at nothing else: for who waits for
   /// it, and calls `progress` now and then, too. What is not for it, `receiver` gives to `deliver`. Returns whether
-  /// anything had come. `bytes`: of header and payload, as far as the caller can tell; any other message may come.
-  virtual bool receive_from(NodeId /*peer*/, std::size_t /*bytes*/, MessageHandler& /*receiver*/) { return false; }
+  /// anything had come.
+  virtual bool receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) { return false; }
   /// Whether `receive_from` ever finds what that peer sends. Any thread.
   virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
   /// Hands a message that arrived to its handler; a message that is bad, or for which there is no memory, costs its

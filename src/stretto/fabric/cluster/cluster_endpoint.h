@@ -53,9 +53,9 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool maps(NodeId peer) const override;
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   bool progress() override;
-  bool receive_from(NodeId peer, std::size_t bytes, MessageHandler& receiver) override {
+  bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
     cluster::Transport* const transport = route_to(peer);
-    return transport != nullptr && transport->receive_from(peer, bytes, receiver);
+    return transport != nullptr && transport->receive_from(peer, awaited, receiver);
   }
   bool can_receive_from(NodeId peer) const override;
 

@@ -282,7 +282,8 @@ TEST(ClusterFabric, WhoThrowsAtAMessageThatWasLookedForHearsOfTheNext) {
     void on_message(const Message&) override { throw std::bad_alloc(); }
   } thrower;
   for (const std::uint64_t value : {1UL, 2UL}) job[0].send(1, bytes_of(value));
-  EXPECT_THROW(job[1].with([&](Endpoint& endpoint) { endpoint.receive_from(0, 8, thrower); }), std::bad_alloc);
+  EXPECT_THROW(job[1].with([&](Endpoint& endpoint) { endpoint.receive_from(0, {.bytes = 8}, thrower); }),
+               std::bad_alloc);
   EXPECT_TRUE(job[1].messages.empty());
   job.settle();
   EXPECT_EQ(job[1].messages.size(), 1U);

@@ -195,7 +195,7 @@ std::shared_ptr<Multicast> InProcessEndpoint::multicast_to(std::span<const NodeI
   return can_be && !peers.empty() ? std::make_shared<OneForSeveral>(*this, peers) : nullptr;
 }
 
-bool InProcessEndpoint::receive_from(NodeId peer, std::size_t /*bytes*/, MessageHandler& receiver) {
+bool InProcessEndpoint::receive_from(NodeId peer, const Awaited& /*awaited*/, MessageHandler& receiver) {
   Parcel* const parcel = carrier_.look_for(peer, self());
   if (parcel == nullptr) return false;
   if (parcel->run != &MessageParcel::arrive) {

@@ -71,7 +71,7 @@ class InProcessEndpoint final : public Endpoint {
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const override;
   bool progress() override { return false; }
-  bool receive_from(NodeId peer, std::size_t bytes, MessageHandler& receiver) override;
+  bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from(NodeId) const override { return carrier_.looks(); }
 
  protected:

@@ -70,7 +70,9 @@ PeerMemory::PeerMemory(Descriptor control, Descriptor segment, Descriptor doorbe
   const int flags = fcntl(doorbell_.number(), F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) == 0) throw Error(ErrorCode::bad_input, "the doorbell it passed blocks");
   shared_ = Mapping(control.number(), 0, layout.counters_at(), Mapping::Access::write);
-  own_ = Mapping(control.number(), layout.counters_at(), layout.bytes() - layout.counters_at(), Mapping::Access::read);
+  counters_ =
+      Mapping(control.number(), layout.counters_at(), layout.rings_at() - layout.counters_at(), Mapping::Access::read);
+  rings_ = Mapping(control.number(), layout.rings_at(), layout.bytes() - layout.rings_at(), Mapping::Access::write);
   segment_ = Mapping(segment_memory_.number(), 0, segment_bytes, Mapping::Access::write);
 }
 

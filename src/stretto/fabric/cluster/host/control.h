@@ -88,11 +88,11 @@ class PeerMemory {
 
   SharedPage& shared() const noexcept { return *reinterpret_cast<SharedPage*>(shared_.at(0)); }
   const ConsumedCounter& consumed(std::uint32_t counter) const noexcept {
-    return reinterpret_cast<const ConsumedCounter*>(own_.at(0))[counter];
+    return reinterpret_cast<const ConsumedCounter*>(counters_.at(0))[counter];
   }
-  const RingLine* ring(std::uint32_t ring) const noexcept {
-    return reinterpret_cast<const RingLine*>(
-        own_.at(layout_.rings_at() - layout_.counters_at() + ring * layout_.ring_bytes()));
+  /// Only to read and to claim.
+  RingLine* ring(std::uint32_t ring) const noexcept {
+    return reinterpret_cast<RingLine*>(rings_.at(ring * layout_.ring_bytes()));
   }
   const ControlLayout& layout() const noexcept { return layout_; }
 
@@ -124,7 +124,8 @@ class PeerMemory {
   Descriptor segment_memory_;
   Descriptor doorbell_;
   Mapping shared_;
-  Mapping own_;  // the rest of the control memory: counters and rings, read-only here
+  Mapping counters_;  // read-only here
+  Mapping rings_;
   Mapping segment_;
   std::size_t segment_bytes_;
   std::atomic<std::uint64_t> backed_{0};

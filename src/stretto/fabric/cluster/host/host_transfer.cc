@@ -122,7 +122,7 @@ bool HostTransport::progress() {
   return happened;
 }
 
-bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler& receiver) {
+bool HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
   if (!is_noticed(peer)) [[unlikely]] {
     notice_senders();
@@ -131,7 +131,7 @@ bool HostTransport::receive_from(NodeId node, std::size_t bytes, MessageHandler&
   if (progressing_ || peer.standing != Standing::present) return false;
   const bool is_for_one = peer.reader.ready();
   if (!is_for_one && !peer.has_multicast()) {
-    peer.reader.found_nothing(bytes);
+    peer.reader.found_nothing(awaited);
     return false;
   }
   const Progressing guard(progressing_);
@@ -309,7 +309,7 @@ void HostTransport::handle_multicast_begin(HostPeer& peer, const MulticastHeader
   }
   const auto ring = static_cast<std::uint32_t>(header.ring);
   ConsumedCounter& consumed = control_->consumed(control_->layout().counter_of_multicast(peer.place, ring));
-  const RingLine* const lines = peer.memory->ring(peer.memory->layout().multicast_ring(ring));
+  RingLine* const lines = peer.memory->ring(peer.memory->layout().multicast_ring(ring));
   peer.multicasts.push_back({ring, RingReader(lines, peer.card.ring_lines, &consumed, header.position)});
   peer.multicasts.back().reader.give_back_all();
 }

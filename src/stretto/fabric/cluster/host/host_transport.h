@@ -48,7 +48,7 @@ class HostTransport final : public Transport {
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) noexcept override;
 
   bool progress() override;
-  bool receive_from(NodeId node, std::size_t bytes, MessageHandler& receiver) override;
+  bool receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from() const noexcept override { return true; }
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm() override;

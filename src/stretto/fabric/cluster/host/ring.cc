@@ -63,7 +63,7 @@ void RingWriter::write_long(LineHead head, ConstByteSpan header, ConstByteSpan p
   end_line();
 }
 
-RingReader::RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
+RingReader::RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
                        std::uint64_t position) noexcept
     : lines_(lines), mask_(line_count - 1), position_(position), given_back_(position), consumed_(consumed) {}
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/base/claim_line.h"
 #include "stretto/base/finish_look.h"
+#include "stretto/fabric/awaited.h"
 #include "stretto/fabric/cluster/host/ring_line.h"
 
 namespace stretto::fabric::cluster {
@@ -28,7 +30,7 @@ constexpr std::uint32_t credit_batch(std::uint32_t ring_lines) noexcept { return
 static_assert(least_ring_lines - credit_batch(least_ring_lines) > max_message_lines);
 
 /// The sending end of a ring, which one peer reads, or several, each all of it. Its lines are in memory that only this
-/// node writes.
+/// node changes.
 class RingWriter {
  public:
   RingWriter() = default;
@@ -90,9 +92,8 @@ class RingReader {
  public:
   RingReader() = default;
   /// Begins at `position`, which is 0 where nobody has written yet. REQUIRES: valid_ring_lines(line_count); `lines` is
-  /// readable memory of so many.
-  RingReader(const RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
-             std::uint64_t position = 0) noexcept;
+  /// memory of so many, which can be written but is not changed.
+  RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed, std::uint64_t position = 0) noexcept;
 
   /// Whether a message has begun to come, and, once it was found to be half there, has gone on since.
   bool ready() const noexcept {
@@ -102,12 +103,13 @@ class RingReader {
   /// Whether `take` would return something else than `empty`: a message is there, whole, or a bad line.
   bool whole() const noexcept;
 
-  /// What to do between two looks for a message that may have so many bytes. Of two to four lines, asks for the further
-  /// ones, so that they come together with the first, and lets looks overlap. Of more lines their writer would lose
-  /// those that it has not written yet.
-  void found_nothing(std::size_t bytes) const noexcept {
-    const std::size_t lines = lines_of(bytes);
+  /// What to do between two looks for a message, for the one who reads the ring. Of one line, claims that, unless its
+  /// writer may be about to write it. Of two to four lines, asks for the further ones, so that they come together with
+  /// the first, and lets looks overlap. Of more lines their writer would lose those that it has not written yet.
+  void found_nothing(const Awaited& awaited) noexcept {
+    const std::size_t lines = lines_of(awaited.bytes);
     if (lines == 1) {
+      if (!awaited.is_due && !is_claimed_ && claims_help()) claim();
       finish_look_at_line();
     } else if (lines > most_expected_lines) {
       finish_look();
@@ -126,7 +128,10 @@ class RingReader {
     std::memcpy(buffer, first.bytes, RingLine::inline_bytes);  // a fixed size is cheaper than an exact one
     const std::uint32_t lines = line.head.lines();
     if (lines > 1) line.state = take_further(buffer, lines);
-    if (line.state == LineState::message) position_ += lines;
+    if (line.state == LineState::message) {
+      position_ += lines;
+      is_claimed_ = false;
+    }
     return line;
   }
 
@@ -145,13 +150,18 @@ class RingReader {
   static constexpr std::size_t most_expected_lines = 4;
 
   const RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
+  void claim() noexcept {
+    is_claimed_ = true;
+    claim_line(lines_[position_ & mask_].word);
+  }
   LineState look_at_further(std::uint64_t position) const noexcept {
     return state_of_further_word(line_at(position).word.load(std::memory_order_acquire), position);
   }
   LineState take_further(std::byte* buffer, std::uint32_t lines) noexcept;
 
-  const RingLine* lines_ = nullptr;
+  RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
+  bool is_claimed_ = false;  // the line at the position
   std::uint64_t position_ = 0;
   std::uint64_t missing_ = 0;  // of a message that was half there, where that lies ahead
   std::uint64_t given_back_ = 0;

@@ -64,7 +64,7 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
       const DecodedLine line = ring.reader.take(ring.buffer.data());
       if (line.state == LineState::empty) {
         ASSERT_TRUE(sent.empty());
-        ring.reader.found_nothing(random_size(random));  // rightly or not
+        ring.reader.found_nothing({.bytes = random_size(random), .is_due = random.below(2) == 0});  // rightly or not
         continue;
       }
       ASSERT_EQ(line.state, LineState::message) << fault_of(line.head);
@@ -251,6 +251,7 @@ TEST(Ring, TwoThreadsPassAllMessagesInOrderOfTheRing) {
   for (std::uint64_t i = 0; i < count;) {
     const DecodedLine line = ring.reader.take(ring.buffer.data());
     if (line.state == LineState::empty) {
+      ring.reader.found_nothing({.bytes = 8});
       std::this_thread::yield();
       continue;
     }
