@@ -2,16 +2,12 @@
 
 #include <atomic>
 
+#include "stretto/base/processor.h"
+
 namespace stretto {
 
 /// Whether it helps on this processor to claim a line: on AMD's it was measured to (decision 45), on others not yet.
-inline bool claims_help() noexcept {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("amd") != 0;
-#else
-  return false;
-#endif
-}
+inline bool claims_help() noexcept { return on_amd(); }
 
 /// Makes the cache line of `word` this processor's own, and changes nothing: another one that writes there next gets
 /// the line from here at once, instead of having to take a copy back first. For who begins to wait for that.

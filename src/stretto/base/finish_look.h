@@ -1,5 +1,7 @@
 #pragma once
 
+#include "stretto/base/processor.h"
+
 namespace stretto {
 
 /// For loops that look at memory until another processor has written to it: a look that found nothing is over before
@@ -13,9 +15,7 @@ inline void finish_look() noexcept {
 /// The same where a single cache line is looked at. Left out on AMD's processors, where it gains nothing for one line,
 /// and makes who waits 7 to 12 ns later (measured: decision 45).
 inline void finish_look_at_line() noexcept {
-#if defined(__x86_64__)
-  if (__builtin_cpu_is("amd") == 0) finish_look();
-#endif
+  if (!on_amd()) finish_look();
 }
 
 }  // namespace stretto
