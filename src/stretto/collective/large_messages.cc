@@ -156,15 +156,18 @@ void LargeMessages::start_receive(std::uint32_t step) {
     if (incoming.known) take_granted(step);
     return;
   }
-  if (!incoming.told && (!asks_in_turn(step) || requests_.may_ask(step, data_of(step).size()))) say_ready(step);
+  if (!incoming.told && requests_.may_ask(step)) say_ready(step);
   if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
 }
 
-// Nobody is kept waiting who could end before all have begun. Who combines asks as its places become free.
 bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
-  const schedule::Operation operation = operation_.call_.operation();
-  return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().sends_wait_for_none() &&
-         schedule::waits_for_all(operation) && !schedule::is_reduction(operation);
+  return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().asks_in_turn();
+}
+
+void LargeMessages::list_requests() {
+  for (const std::uint32_t receive : operation_.placed_->asked_in_turn) {
+    requests_.list(receive, step_at(receive).data.bytes);
+  }
 }
 
 // Tells the sender where to put it: in place if it can reach that, else beside.

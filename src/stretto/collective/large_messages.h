@@ -42,6 +42,8 @@ class LargeMessages {
   // Steps. REQUIRE: they are large, or (`send_in_place`) pulled, or (`start_receive`) granted. What they throw fails
   // the operation.
 
+  /// Before all others: what is asked for in turn is known.
+  void list_requests();
   /// Where the peers may be told before their messages are due, they are.
   void announce_early();
   /// A step that lends, or reads what was lent, was done by that run.
@@ -91,7 +93,7 @@ class LargeMessages {
   /// Whether data of complete sends are still to be read by their receivers.
   bool has_lent() const noexcept { return lent_ > 0; }
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
-  /// Whether receives like this one are asked for one after another (see Requests), and so sends go one after another.
+  /// Whether the receiver of a message like this one may ask for one after another (see Requests).
   bool asks_in_turn(std::uint32_t step) const noexcept;
   /// Whether the step's peer was told where our memory is.
   bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }

@@ -224,6 +224,7 @@ void CollectiveOperation::prepare() {
     buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()),
                          placed_->scratch_begin);
   }
+  large_.list_requests();
   if (call_.shards().empty()) {
     large_.announce_early();
   } else {

@@ -72,6 +72,19 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
   }
 }
 
+std::vector<std::uint32_t> asked_in_turn(const std::vector<PlacedStep>& steps) {
+  std::vector<std::uint32_t> receives;
+  bool has_several_peers = false;
+  for (std::uint32_t index = 0; index < steps.size(); ++index) {
+    const PlacedStep& step = steps[index];
+    if (step.kind != StepKind::receive || !step.is_large() || step.shares_memory) continue;
+    has_several_peers |= !receives.empty() && steps[receives.front()].peer != step.peer;
+    receives.push_back(index);
+  }
+  if (!has_several_peers) receives.clear();
+  return receives;
+}
+
 }  // namespace
 
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
@@ -116,6 +129,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
   }
+  if (plan.asks_in_turn()) asked_in_turn = stretto::asked_in_turn(steps);
   if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;

@@ -84,6 +84,9 @@ struct PlacedPlan {
   bool fits_inline = true;
   bool lends = false;      ///< whether any of it is lent
   bool has_large = false;  ///< whether any message is large
+  /// The receives of large messages over wires that are asked for one after another (see Requests), in this order:
+  /// none where all come from one peer, which sends them so anyway.
+  std::vector<std::uint32_t> asked_in_turn;
   /// How a run begins: small messages may come at once, and what is left to other steps is done.
   StepStates::Beginning beginning;
   // What is used of scratch.

@@ -29,10 +29,13 @@ struct Placed {
   Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory)
       : form{operation, 1, 0, {}},
         memory(bytes),
-        plan(schedule::find_algorithm(algorithm), {.operation = operation, .size = members.size()}, me),
+        plan(schedule::find_algorithm(algorithm), shape_of(algorithm, operation, members.size()), me),
         layout(call_of(form, memory), plan.schedule().shape),
         placed(plan, layout, members, lending, [=](NodeId) { return shares_memory; }) {}
 
+  static schedule::Shape shape_of(const char* algorithm, Operation operation, Rank size) {
+    return schedule::find_algorithm(algorithm).with_segments({.operation = operation, .size = size});
+  }
   static CollectiveCall call_of(const CallForm& form, std::vector<std::byte>& memory) {
     CollectiveCall call(form);
     call.input = memory;
@@ -309,6 +312,27 @@ TEST(PlacedPlan, CounterpartsAreSuchAtBothEnds) {
 }
 
 // Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.
+// What comes over wires, is large, comes from several, and ends nowhere before all have begun.
+TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
+  constexpr std::size_t large = 4 * (eager_bytes + 64);
+  const auto asked = [](const char* algorithm, Operation operation, std::size_t bytes, bool shares_memory) {
+    return Placed(algorithm, operation, bytes, 0, shares_memory).placed.asked_in_turn;
+  };
+  const Placed doubling("recursive_doubling", Operation::allreduce, large, 0, false);
+  std::vector<std::uint32_t> receives;
+  for (std::uint32_t step = 0; step < doubling.placed.steps.size(); ++step) {
+    if (doubling.placed.steps[step].kind == StepKind::receive) receives.push_back(step);
+  }
+  EXPECT_EQ(receives.size(), 2U);
+  EXPECT_EQ(doubling.placed.asked_in_turn, receives);
+  EXPECT_EQ(asked("pairwise_all_to_all", Operation::all_to_all, large, false).size(), 3U);
+  EXPECT_TRUE(asked("recursive_doubling", Operation::allreduce, large, true).empty()) << "in memory";
+  EXPECT_TRUE(asked("recursive_doubling", Operation::allreduce, 64, false).empty()) << "small";
+  EXPECT_TRUE(asked("ring_allreduce", Operation::allreduce, large, false).empty()) << "from one peer";
+  EXPECT_TRUE(asked("linear_gather", Operation::gather, large, false).empty()) << "who gives may end before";
+  EXPECT_TRUE(asked("bruck_allgather", Operation::allgather, large, false).empty()) << "copies what it sends on";
+}
+
 TEST(PlacedPlan, ListedBlocksAreNotLent) {
   const std::vector<std::size_t> offsets = {0, 1000, 2000, 3000, 4000};
   std::vector<std::byte> memory(4000);

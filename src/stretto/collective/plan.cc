@@ -30,7 +30,8 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
       digest_(digest_of(algorithm, shape)),
       // All send as far as each other in a round, and before they receive.
       meets_everybody_(algorithm.rotation_symmetric(shape)),
-      sends_wait_for_none_(algorithm.lead(shape).sends == schedule::Lead::all) {
+      asks_in_turn_(schedule::waits_for_all(shape.operation) &&
+                    (schedule::is_reduction(shape.operation) || algorithm.lead(shape).sends == schedule::Lead::all)) {
   for (std::uint32_t step = 0; step < schedule_.steps.size(); ++step) {
     const schedule::Step& each = schedule_.steps[step];
     if (each.kind == schedule::StepKind::receive) receives_.push_back({each.peer, each.tag, step});

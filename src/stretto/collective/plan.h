@@ -32,8 +32,9 @@ class Plan {
   /// Whether some member of any part of the group sends to the rest of it before it waits for the rest, so that those
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
-  /// Whether all ranks may send everything before any message has come.
-  bool sends_wait_for_none() const noexcept { return sends_wait_for_none_; }
+  /// Whether large messages over wires are asked for in turn (see Requests): where members would else be sent by
+  /// several at once. Nobody is kept waiting who could end before all have begun.
+  bool asks_in_turn() const noexcept { return asks_in_turn_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   /// How a run of it begins in which each step is started by itself.
   const StepStates::Beginning& beginning() const noexcept { return beginning_; }
@@ -71,7 +72,7 @@ class Plan {
   std::vector<std::uint32_t> peer_index_;  // by step
   StepStates::Beginning beginning_;
   bool meets_everybody_;
-  bool sends_wait_for_none_;
+  bool asks_in_turn_;
 };
 
 /// How a collective is done: an algorithm and the shape of its schedules. The same on all ranks.

@@ -13,7 +13,7 @@ namespace stretto {
 /// the schedule, in which members that are at the same point all ask somebody else. Were all asked at once, each would
 /// send first to who asked first, several to one (decision 50).
 ///
-/// A receive waits for earlier ones only: so each is asked for in the end.
+/// A receive waits for those listed before it only: so each is asked for in the end (schedule::verify).
 ///
 /// A state machine: receives that may start and pieces that have come in, receives to ask for out.
 class Requests {
@@ -22,56 +22,58 @@ class Requests {
   /// Where no more than this is still to come, the next one is asked for, so that it follows at once.
   static constexpr std::size_t least_to_come = piece_bytes;
 
-  /// Whether to ask for what that receive takes now. If not, it waits.
-  bool may_ask(std::uint32_t receive, std::size_t bytes) {
-    const bool may = is_due(receive);
-    insert(may ? asked_ : waiting_, {receive, bytes});
-    return may;
+  /// That receive will be asked for after those before. REQUIRES: none has been asked for.
+  void list(std::uint32_t receive, std::size_t bytes) { to_come_.push_back({receive, bytes}); }
+
+  /// A receive has started: whether to ask for it now. If not, it waits. What is not listed waits for nothing.
+  bool may_ask(std::uint32_t receive) noexcept {
+    std::size_t before = 0;
+    for (Request& each : to_come_) {
+      if (each.receive != receive) {
+        before += each.bytes;
+        continue;
+      }
+      const bool is_due = before <= least_to_come;
+      each.state = is_due ? State::asked : State::waiting;
+      return is_due;
+    }
+    return true;
   }
 
   /// So much has come for a receive that was asked for.
   void came(std::uint32_t receive, std::size_t bytes) noexcept {
-    const auto found =
-        std::find_if(asked_.begin(), asked_.end(), [receive](const Request& each) { return each.receive == receive; });
-    if (found == asked_.end()) return;
+    const auto found = std::find_if(to_come_.begin(), to_come_.end(),
+                                    [receive](const Request& each) { return each.receive == receive; });
+    if (found == to_come_.end()) return;
     found->bytes -= std::min(bytes, found->bytes);
-    if (found->bytes == 0) asked_.erase(found);
+    if (found->bytes == 0) to_come_.erase(found);
   }
 
   /// Takes a receive that may be asked for now; `none` if none does.
-  std::uint32_t next() {
-    if (waiting_.empty() || !is_due(waiting_.front().receive)) return none;
-    const Request first = waiting_.front();
-    waiting_.erase(waiting_.begin());
-    insert(asked_, first);
-    return first.receive;
+  std::uint32_t next() noexcept {
+    std::size_t before = 0;
+    for (Request& each : to_come_) {
+      if (before > least_to_come) return none;
+      if (each.state == State::waiting) {
+        each.state = State::asked;
+        return each.receive;
+      }
+      before += each.bytes;
+    }
+    return none;
   }
 
-  void clear() noexcept {
-    asked_.clear();
-    waiting_.clear();
-  }
+  void clear() noexcept { to_come_.clear(); }
 
  private:
+  enum class State : std::uint8_t { listed, waiting, asked };
   struct Request {
     std::uint32_t receive;
-    std::size_t bytes;  // to come
+    std::size_t bytes;
+    State state = State::listed;
   };
-  using Requested = std::vector<Request>;  // in the order of the schedule
 
-  static void insert(Requested& requests, const Request& request) {
-    const auto is_earlier = [](const Request& a, const Request& b) { return a.receive < b.receive; };
-    requests.insert(std::upper_bound(requests.begin(), requests.end(), request, is_earlier), request);
-  }
-
-  bool is_due(std::uint32_t receive) const noexcept {
-    std::size_t to_come = 0;
-    for (const Request& each : asked_) to_come += each.receive < receive ? each.bytes : 0;
-    return to_come <= least_to_come;
-  }
-
-  Requested asked_;
-  Requested waiting_;
+  std::vector<Request> to_come_;  // in the order of the schedule
 };
 
 }  // namespace stretto

@@ -105,6 +105,19 @@ TEST(SimulatedTime, OfLargeBlocksThatCrossIsLittleMoreThanTheirWires) {
   }
 }
 
+// Nor in a reduction, where some are a round ahead of others.
+TEST(SimulatedTime, OfLargeReductionsIsThatOfTheirRounds) {
+  constexpr Rank nodes = 7;
+  constexpr std::size_t count = 64 * 1024;
+  for (const std::string_view name : {"recursive_doubling", "recursive_halving_reduce_scatter"}) {
+    const Algorithm& algorithm = schedule::find_algorithm(name);
+    const Shape shape{.operation = algorithm.operation(), .size = nodes};
+    const double predicted = simulate(algorithm, shape, count * sizeof(double), network).maximum;
+    const auto named = CollectiveOptions().algorithm(name);
+    EXPECT_LE(seconds_of_call(shape.operation, nodes, count, named), 1.1 * predicted) << name;
+  }
+}
+
 // Of what a sender holds since its peer has not begun yet, or is slower, that hears once.
 TEST(SimulatedTime, OfAPipelineIsThatOfItsSegmentsAlsoBeyondTheWindow) {
   constexpr Rank nodes = 3;

@@ -184,19 +184,31 @@ TEST(Simulation, AKillAtEveryMessageIndexOfOperationsOnBlocks) { kill_at_every_m
 
 TEST(Simulation, AKillAtEveryMessageIndexOfSchedulesByHosts) { kill_at_every_message(small_program(), ",hosts=2"); }
 
+// Whichever message takes them along.
+void kill_two(const Program& program, std::uint64_t seed) {
+  const std::string machine = disorder(seed, program.nodes);
+  const Result whole = simulate(program, machine);
+  ASSERT_EQ(whole.complaints, "") << machine << "\n" << replay(seed);
+  Random random(seed);
+  std::string kills;
+  for (int i = 0; i < 2 && whole.messages > 0; ++i) {
+    kills +=
+        ",kill=" + std::to_string(random.below(program.nodes)) + "#" + std::to_string(random.below(whole.messages));
+  }
+  const Result result = simulate(program, machine + kills);
+  ASSERT_EQ(result.complaints, "") << machine << kills << "\n" << replay(seed);
+}
+
 TEST(Simulation, TwoKillsAtRandomMessagesSeeds) {
   for (const std::uint64_t seed : test::seeds(200)) {
-    const Program program = test::random_program(seed, 3, 7, 20);
-    const std::string machine = disorder(seed, program.nodes);
-    const Result whole = simulate(program, machine);
-    Random random(seed);
-    std::string kills;
-    for (int i = 0; i < 2 && whole.messages > 0; ++i) {
-      kills +=
-          ",kill=" + std::to_string(random.below(program.nodes)) + "#" + std::to_string(random.below(whole.messages));
-    }
-    const Result result = simulate(program, machine + kills);
-    ASSERT_EQ(result.complaints, "") << machine << kills << "\n" << replay(seed);
+    ASSERT_NO_FATAL_FAILURE(kill_two(test::random_program(seed, 3, 7, 20), seed));
+  }
+}
+
+// Of several pieces: what comes over wires from several is asked for in turn.
+TEST(Simulation, TwoKillsAmongLargeDataSeeds) {
+  for (const std::uint64_t seed : test::seeds(30)) {
+    ASSERT_NO_FATAL_FAILURE(kill_two(test::random_program(seed, 3, 7, 12, 50'000), seed));
   }
 }
 

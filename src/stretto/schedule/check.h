@@ -31,8 +31,9 @@ using Links = std::vector<std::vector<StepAt>>;
 /// Finds each send its receive, and fills `links`.
 Found match_messages(std::span<const Schedule> schedules, Links& links);
 
-/// Fills `order` with all steps in an order that can happen even where a send completes only together with its receive:
-/// dependencies first, each send directly before its receive. Where there is none, it finds the deadlock.
+/// Fills `order` with all steps in an order that can happen even where a send completes only together with its receive,
+/// and a rank's receives one after another: dependencies first, each send directly before its receive. Where there is
+/// none, it finds the deadlock.
 Found find_order(std::span<const Schedule> schedules, const Links& links, std::vector<StepAt>& order);
 
 /// How blocks lie in memory.

@@ -34,6 +34,88 @@ std::vector<Message> messages_of(std::span<const Schedule> schedules, StepKind k
   return messages;
 }
 
+/// All ranks, each step done as soon as it can be.
+class Progress {
+ public:
+  Progress(std::span<const Schedule> schedules, const Links& links, std::vector<StepAt>& order)
+      : schedules_(schedules), links_(links), order_(order) {
+    for (const Schedule& schedule : schedules) {
+      has_started_.emplace_back(schedule.steps.size());
+      turn_.push_back(next_receive(schedule, 0));
+      std::vector<std::uint32_t>& counts = waiting_.emplace_back();
+      for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+        counts.push_back(schedule.steps[i].dependency_count);
+        if (counts.back() == 0) ready_.push_back({schedule.me, i});
+      }
+    }
+  }
+
+  Found run() {
+    for (std::size_t next = 0; next < ready_.size(); ++next) {
+      const StepAt at = ready_[next];
+      const Step& step = schedules_[at.rank].steps[at.step];
+      has_started_[at.rank][at.step] = true;
+      if (step.is_message()) {
+        receive_in_turn(step.kind == StepKind::receive ? at.rank : step.peer);
+      } else {
+        complete(at);
+      }
+    }
+    return find_deadlock();
+  }
+
+ private:
+  static std::uint32_t next_receive(const Schedule& schedule, std::uint32_t step) {
+    while (step < schedule.steps.size() && schedule.steps[step].kind != StepKind::receive) ++step;
+    return step;
+  }
+
+  /// Whether its peer would wait for it in vain otherwise.
+  bool is_there(StepAt message) const {
+    const bool is_send = schedules_[message.rank].steps[message.step].kind == StepKind::send;
+    return has_started_[message.rank][message.step] && (is_send || message.step <= turn_[message.rank]);
+  }
+
+  void receive_in_turn(Rank me) {
+    const Schedule& schedule = schedules_[me];
+    for (std::uint32_t& turn = turn_[me]; turn < schedule.steps.size(); turn = next_receive(schedule, turn + 1)) {
+      const StepAt send = links_[me][turn];
+      if (!has_started_[me][turn] || !is_there(send)) return;
+      complete(send);
+      complete({me, turn});
+    }
+  }
+
+  void complete(StepAt at) {
+    order_.push_back(at);
+    for (const std::uint32_t later : schedules_[at.rank].successors_of(at.step)) {
+      if (--waiting_[at.rank][later] == 0) ready_.push_back({at.rank, later});
+    }
+  }
+
+  Found find_deadlock() const {
+    for (const Schedule& schedule : schedules_) {
+      for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+        if (!schedule.steps[i].is_message() || !has_started_[schedule.me][i]) continue;
+        const StepAt other = links_[schedule.me][i];
+        if (is_there(other)) continue;
+        return violation(schedule, i,
+                         "deadlock: its other end, step " + std::to_string(other.step) + " of rank " +
+                             std::to_string(other.rank) + ", never starts, or waits for a receive before it");
+      }
+    }
+    return {};
+  }
+
+  std::span<const Schedule> schedules_;
+  const Links& links_;
+  std::vector<StepAt>& order_;
+  std::vector<std::vector<std::uint32_t>> waiting_;  // for so many dependencies, by step
+  std::vector<std::vector<bool>> has_started_;
+  std::vector<std::uint32_t> turn_;  // by rank: the first receive that has not come
+  std::vector<StepAt> ready_;
+};
+
 }  // namespace
 
 Found match_messages(std::span<const Schedule> schedules, Links& links) {
@@ -69,46 +151,7 @@ Found match_messages(std::span<const Schedule> schedules, Links& links) {
 }
 
 Found find_order(std::span<const Schedule> schedules, const Links& links, std::vector<StepAt>& order) {
-  std::vector<std::vector<std::uint32_t>> waiting;  // dependencies that are not complete, for each step
-  std::vector<std::vector<bool>> has_come;          // messages: whether this end has started
-  std::vector<StepAt> ready;
-  for (const Schedule& schedule : schedules) {
-    has_come.emplace_back(schedule.steps.size());
-    std::vector<std::uint32_t>& counts = waiting.emplace_back();
-    for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
-      counts.push_back(schedule.steps[i].dependency_count);
-      if (counts.back() == 0) ready.push_back({schedule.me, i});
-    }
-  }
-  const auto complete = [&](StepAt at) {
-    order.push_back(at);
-    for (const std::uint32_t later : schedules[at.rank].successors_of(at.step)) {
-      if (--waiting[at.rank][later] == 0) ready.push_back({at.rank, later});
-    }
-  };
-  for (std::size_t next = 0; next < ready.size(); ++next) {
-    const StepAt at = ready[next];
-    const Step& step = schedules[at.rank].steps[at.step];
-    if (!step.is_message()) {
-      complete(at);
-      continue;
-    }
-    has_come[at.rank][at.step] = true;
-    const StepAt other = links[at.rank][at.step];
-    if (!has_come[other.rank][other.step]) continue;  // completes when the other end comes
-    complete(step.kind == StepKind::send ? at : other);
-    complete(step.kind == StepKind::send ? other : at);
-  }
-  for (const Schedule& schedule : schedules) {
-    for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
-      const StepAt other = links[schedule.me][i];
-      if (!has_come[schedule.me][i] || has_come[other.rank][other.step]) continue;
-      return violation(schedule, i,
-                       "deadlock: its other end, step " + std::to_string(other.step) + " of rank " +
-                           std::to_string(other.rank) + ", never starts");
-    }
-  }
-  return {};
+  return Progress(schedules, links, order).run();
 }
 
 }  // namespace stretto::schedule

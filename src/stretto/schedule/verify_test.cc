@@ -199,6 +199,21 @@ TEST(Verify, FindsAnExchangeInPlaceThatDeadlocksWhenMessagesAreLarge) {
   expect_contains(text, "deadlock: its other end");
 }
 
+TEST(Verify, FindsWhatDeadlocksWhereReceivesAreTakenOneAfterAnother) {
+  // 0 and 1 exchange what is in scratch; both then write over it, 0 with what comes, 1 with what 2 sends.
+  const auto reason_where_1_receives_first_from = [](Rank first) {
+    return reason_for(Operation::allgather, 3, 1, 2, [=](const Shape&, Rank me, std::uint32_t, Sink& sink) {
+      if (me == 2) return sink.send(1, input());
+      sink.copy(input(), scratch());
+      sink.send(1 - me, scratch());
+      if (me == 0) return sink.receive(1, scratch());
+      for (const Rank peer : {first, 2 - first}) sink.receive(peer, scratch(peer == 2 ? 0 : 1));
+    });
+  };
+  expect_contains(reason_where_1_receives_first_from(2), "deadlock: its other end");
+  EXPECT_EQ(reason_where_1_receives_first_from(0).find("deadlock"), std::string::npos);
+}
+
 TEST(Verify, FindsABarrierThatLetsSomebodyGoEarly) {
   const std::string text =
       reason_for(Operation::barrier, 4, 1, 0, [](const Shape& shape, Rank me, std::uint32_t, Sink& sink) {
