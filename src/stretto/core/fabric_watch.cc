@@ -133,9 +133,11 @@ bool FabricWatch::arm(int watcher) {
   int free = nobody;
   if (endpoints_.empty() || !watcher_.compare_exchange_strong(free, watcher)) return false;
   for (fabric::Endpoint* const endpoint : endpoints_) {
+    // The service thread is at it for a moment only, a worker may be for long, or be waiting for this very core: to
+    // yield to it would cost a tick of the kernel.
+    unsigned patience = watcher == service ? 1 : turns_of_a_moment;
     while (!endpoint->arm()) {
-      if (endpoint->context().serve() || watcher != service) continue;
-      // A worker is at it, which may be waiting for this very core: to yield to it would cost a tick of the kernel.
+      if (endpoint->context().serve() || --patience > 0) continue;
       // The watch may be another one's by now, which was just disarmed here: nobody has it then.
       end_watch();
       return false;

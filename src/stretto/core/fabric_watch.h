@@ -86,7 +86,8 @@ class FabricWatch {
   };
   /// How often nodes of this process gave peers elsewhere something to do.
   std::uint64_t requests() const noexcept;
-  /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now.
+  /// Takes the watch for `watcher` (not negative), who is about to sleep; returns whether it has it now. Not where
+  /// another thread serves and something comes meanwhile: the service thread looks after that one.
   bool arm(int watcher);
 
   // Of the service thread.

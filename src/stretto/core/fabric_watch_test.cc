@@ -150,6 +150,17 @@ TEST_F(FabricWatchTest, WhoIsDisarmedByTheServiceHasTheWatchNoMore) {
   EXPECT_TRUE(watch.arm(2)) << "nobody has it";
 }
 
+// Who serves may be at work for long: a worker that wants to sleep does not wait for its end.
+TEST_F(FabricWatchTest, WhoWantsToSleepLeavesWhatComesToWhoServes) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  bool is_served = true;
+  endpoint_.when_armed = [&] { return !is_served; };
+  context_.enter([&] { std::thread([&] { EXPECT_FALSE(watch.arm(0)); }).join(); });
+  is_served = false;
+  EXPECT_TRUE(watch.arm(1)) << "nobody has it";
+}
+
 // Such a worker takes what it waits for; what else comes must not wait until it is done with that for good.
 TEST_F(FabricWatchTest, TheServicePollsWhereWorkersOnlyLook) {
   FabricWatch watch([] { return 0.0; }, [] {});
