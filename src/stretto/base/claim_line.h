@@ -1,12 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
+#include "stretto/base/bytes.h"
 #include "stretto/base/processor.h"
 
 namespace stretto {
 
-/// Whether it helps on this processor to claim a line: on AMD's it was measured to (decision 45), on others not yet.
+/// Whether it helps on this processor to claim lines: on AMD's it was measured to (decisions 45 and 57), on others not
+/// yet.
 inline bool claims_help() noexcept { return on_amd(); }
 
 /// Makes the cache line of `word` this processor's own, and changes nothing: another one that writes there next gets
@@ -16,5 +19,9 @@ void claim_line(std::atomic<T>& word) noexcept {
   T seen = word.load(std::memory_order_relaxed);
   word.compare_exchange_strong(seen, seen, std::memory_order_relaxed);
 }
+
+/// Copies `from` to the bytes at `to`, which lie apart, and claims its lines: writes a byte of each again, as it is.
+/// Nobody writes there meanwhile.
+void copy_and_claim(std::byte* to, ByteSpan from) noexcept;
 
 }  // namespace stretto

@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
+#include "stretto/collective/transfer.h"
+#include "stretto/collective/wire.h"
 #include "stretto/core/segment_array.h"
 
 // Large data that go to many are copied by those who get them, from where they lie or from one copy in staging memory
@@ -156,6 +159,47 @@ TEST(Staging, IsKeptForTheLastReader) {
       EXPECT_EQ(std::count(data[call].begin(), data[call].end(), call + 1), count) << "node " << node.id();
     }
   });
+}
+
+// Takes the place of a node's executor: says that it has read all that it is granted, and notes how it was to.
+class Reader final : public fabric::MessageHandler {
+ public:
+  explicit Reader(Node& node) : node_(node) {
+    node.endpoint().set_handler(fabric::MessageType::collective_grant, *this);
+  }
+  void on_message(const fabric::Message& message) override {
+    const auto granted = fabric::read_header<GrantHeader>(message);
+    sharing = static_cast<Sharing>(granted.sharing);
+    if (granted.available < granted.bytes) return;
+    node_.endpoint().send(0, fabric::MessageType::collective_done, bytes_of(granted.call), {});
+  }
+  Sharing sharing = Sharing::none;
+
+ private:
+  Node& node_;
+};
+
+// How node 0 has the others read a broadcast.
+Sharing sharing_of_broadcast(const std::string& fabric, bool in_segment) {
+  Runtime runtime(test::options_for(fabric));
+  std::vector<std::unique_ptr<Reader>> readers;
+  for (const auto& node : runtime.nodes()) {
+    if (node->id() != 0) readers.push_back(std::make_unique<Reader>(*node));
+  }
+  runtime.run([in_segment](Node& node) -> Task<> {
+    if (node.id() != 0) co_return;
+    const Memory memory(node, 20'000, 0, in_segment);
+    co_await broadcast(node, Group::all(node), memory.input, 0, CollectiveOptions().algorithm("linear_broadcast"));
+  });
+  return readers.front()->sharing;
+}
+
+// What several still read, or what is a caller's, is nobody's to write.
+TEST(Staging, IsClaimedByItsOnlyReader) {
+  const Sharing by_one = claims_help() ? Sharing::claims : Sharing::none;
+  EXPECT_EQ(sharing_of_broadcast("local:2,peer_pointer=segments", false), by_one);
+  EXPECT_EQ(sharing_of_broadcast("local:3,peer_pointer=segments", false), Sharing::none);
+  EXPECT_EQ(sharing_of_broadcast("local:2,peer_pointer=segments", true), Sharing::none);
 }
 
 // What many get is staged once, however many they are.

@@ -64,6 +64,8 @@ class LargeMessages {
   }
   /// Where byte `at` of them lies: of any message, in the peer's memory or staged here.
   std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
+  /// Of such a receive: whether its lines are to be claimed as they are read.
+  bool is_to_be_claimed(std::uint32_t step) const noexcept { return transfers_[step].offered == Sharing::claims; }
   /// How far they can be read from `at` on in one go.
   std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
     const Transfer& granted = transfers_[step];

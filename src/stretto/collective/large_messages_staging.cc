@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/large_messages.h"
 #include "stretto/collective/operation.h"
@@ -20,9 +21,14 @@ void LargeMessages::grant(std::uint32_t step) {
       return;
     }
     const StagingWindow turns = window_for_turns(step, 2);
-    const bool by_turns = turns.bytes() > 0 && !has_several_readers(step);
+    const bool has_one_reader = !has_several_readers(step);
+    const bool by_turns = turns.bytes() > 0 && has_one_reader;
     allocate_staging(step, by_turns ? turns : window_for(step));
-    if (by_turns) transfers_[step].offered = Sharing::turns;
+    if (by_turns) {
+      transfers_[step].offered = Sharing::turns;
+    } else if (has_one_reader && claims_help()) {
+      transfers_[step].offered = Sharing::claims;
+    }
   }
   // The reader may wait for this step before it reads: it must not wait for the reader.
   if (step_at(step).is_lent && transfers_[step].window.bytes() < data_of(step).size()) lend(step);

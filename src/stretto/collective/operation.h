@@ -153,6 +153,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void combine_later(const Combine& what);
   std::size_t combinable_bytes(const Combine& combine) const;
   void combine_piece(const Combine& combine, std::size_t bytes) const;
+  void copy_granted(std::uint32_t receive, std::size_t at, ByteSpan out) const;
   void do_piece_of_combine();
   std::size_t combined_by(std::uint32_t reduce) const noexcept;
   void hand_to_task(std::size_t index);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stretto/base/arena.h"
+#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -125,17 +126,22 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const 
 
 // From where it has come to, so many bytes.
 void CollectiveOperation::combine_piece(const Combine& combine, std::size_t bytes) const {
+  std::byte* const out = combine.out.data() + combine.done;
+  if (combine.right == nullptr) {
+    copy_granted(combine.step, combine.done, {out, bytes});
+    return;
+  }
   const auto place = [&](const std::byte* term, std::uint32_t PlacedStep::* from) {
     const std::uint32_t receive = combine.step == Plan::none ? Plan::none : step_at(combine.step).*from;
     return large_.is_granted(receive) ? large_.place_of(receive, combine.done) : term + combine.done;
   };
-  const std::byte* const left = place(combine.left, &PlacedStep::left_from);
-  std::byte* const out = combine.out.data() + combine.done;
-  if (combine.right == nullptr) {
-    copy_bytes(out, {left, bytes});
-  } else {
-    combine_now(out, left, place(combine.right, &PlacedStep::right_from), bytes);
-  }
+  combine_now(out, place(combine.left, &PlacedStep::left_from), place(combine.right, &PlacedStep::right_from), bytes);
+}
+
+// What a receive is granted, from byte `at` on.
+void CollectiveOperation::copy_granted(std::uint32_t receive, std::size_t at, ByteSpan out) const {
+  const ByteSpan granted(large_.place_of(receive, at), out.size());
+  large_.is_to_be_claimed(receive) ? copy_and_claim(out.data(), granted) : copy_bytes(out.data(), granted);
 }
 
 // How far a reduce that is being done has come.

@@ -15,14 +15,16 @@ constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + 
 /// Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
 constexpr std::uint32_t cost_of(std::size_t bytes) noexcept { return static_cast<std::uint32_t>(bytes >> 10U); }
 
-/// Of staging memory that a message shares with one the other way: there each side writes over what it has read
-/// (decision 57), so that neither says what it has taken. In messages as its number.
+/// Of staging memory in which a message begins: what else happens there, so that who has read a line last writes it next
+/// (decision 57). With a message the other way it is shared: there each side writes over what it has read, so that
+/// neither says what it has taken. In messages as its number.
 enum class Sharing : std::uint8_t {
   none,
   answers,  ///< what a receiver makes of data comes back to where they are staged
   turns,    ///< each side has staging memory: every other window of a message lies where the other one began
+  claims,   ///< its only reader claims what it has read, for whoever is to write there next
 };
-inline constexpr std::uint64_t kinds_of_sharing = 3;
+inline constexpr std::uint64_t kinds_of_sharing = 4;
 
 /// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
 /// receive, of its source.
