@@ -72,6 +72,15 @@ TEST(Buffers, OfAllKindsInOneCall) {
   });
 }
 
+TEST(Buffers, MayBeEmptyAndMany) {
+  test::run_on("local:3", [](Node& node) -> Task<> {
+    std::vector<Doubles> shards(3);
+    Doubles total;
+    co_await allreduce(node, Group::all(node), shards, total, sum);
+    EXPECT_TRUE(total.empty());
+  });
+}
+
 TEST(Buffers, ThatDoNotCountMayBeLeftOut) {
   constexpr std::uint32_t nodes = 3;
   test::run_on("local:3", [](Node& node) -> Task<> {

@@ -13,8 +13,9 @@ struct Combine {
   std::uint32_t step;
   ByteSpan out;
   const std::byte* left;
-  const std::byte* right;  ///< null: copied
+  const std::byte* right;
   std::size_t done;
+  bool is_copied = false;
 };
 
 }  // namespace stretto

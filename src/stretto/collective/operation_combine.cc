@@ -127,7 +127,7 @@ std::size_t CollectiveOperation::combinable_bytes(const Combine& combine) const 
 // From where it has come to, so many bytes.
 void CollectiveOperation::combine_piece(const Combine& combine, std::size_t bytes) const {
   std::byte* const out = combine.out.data() + combine.done;
-  if (combine.right == nullptr) {
+  if (combine.is_copied) {
     copy_granted(combine.step, combine.done, {out, bytes});
     return;
   }
