@@ -15,7 +15,7 @@ struct Combine {
   const std::byte* left;
   const std::byte* right;
   std::size_t done;
-  bool is_copied = false;
+  bool is_copied = false;  ///< `right` is null
 };
 
 }  // namespace stretto

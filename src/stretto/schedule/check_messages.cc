@@ -34,7 +34,7 @@ std::vector<Message> messages_of(std::span<const Schedule> schedules, StepKind k
   return messages;
 }
 
-/// All ranks, each step done as soon as it can be.
+/// Runs all ranks, each step as soon as it can be done.
 class Progress {
  public:
   Progress(std::span<const Schedule> schedules, const Links& links, std::vector<StepAt>& order)
@@ -70,7 +70,7 @@ class Progress {
     return step;
   }
 
-  /// Whether its peer would wait for it in vain otherwise.
+  /// Whether an end of a message is: it has started and, of a receive, has its turn.
   bool is_there(StepAt message) const {
     const bool is_send = schedules_[message.rank].steps[message.step].kind == StepKind::send;
     return has_started_[message.rank][message.step] && (is_send || message.step <= turn_[message.rank]);
