@@ -15,8 +15,8 @@ constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + 
 /// Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
 constexpr std::uint32_t cost_of(std::size_t bytes) noexcept { return static_cast<std::uint32_t>(bytes >> 10U); }
 
-/// Of staging memory in which a message begins: what else happens there, so that who has read a line last writes it next
-/// (decision 57). With a message the other way it is shared: there each side writes over what it has read, so that
+/// Of staging memory in which a message begins: what else happens there, so that who has read a line last writes it
+/// next (decision 57). With a message the other way it is shared: there each side writes over what it has read, so that
 /// neither says what it has taken. In messages as its number.
 enum class Sharing : std::uint8_t {
   none,
