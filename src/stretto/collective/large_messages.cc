@@ -146,7 +146,7 @@ void LargeMessages::take_granted(std::uint32_t step) {
   if (step_at(step).left_from != step) {
     operation_.complete_step(step);
   } else {
-    operation_.combine_later({step, data_of(step), place_of(step, 0), nullptr, 0, true});
+    operation_.combine_later({step, data_of(step), nullptr, nullptr, 0, true});
   }
 }
 

@@ -311,7 +311,6 @@ TEST(PlacedPlan, CounterpartsAreSuchAtBothEnds) {
   EXPECT_TRUE(have_some.contains("ring_allgather"));
 }
 
-// Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.
 // What comes over wires, is large, comes from several, and ends nowhere before all have begun.
 TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
   constexpr std::size_t large = 4 * (eager_bytes + 64);
@@ -330,9 +329,10 @@ TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
   EXPECT_TRUE(asked("recursive_doubling", Operation::allreduce, 64, false).empty()) << "small";
   EXPECT_TRUE(asked("ring_allreduce", Operation::allreduce, large, false).empty()) << "from one peer";
   EXPECT_TRUE(asked("linear_gather", Operation::gather, large, false).empty()) << "who gives may end before";
-  EXPECT_TRUE(asked("bruck_allgather", Operation::allgather, large, false).empty()) << "copies what it sends on";
+  EXPECT_TRUE(asked("bruck_allgather", Operation::allgather, large, false).empty()) << "sends on what it receives";
 }
 
+// Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.
 TEST(PlacedPlan, ListedBlocksAreNotLent) {
   const std::vector<std::size_t> offsets = {0, 1000, 2000, 3000, 4000};
   std::vector<std::byte> memory(4000);

@@ -32,8 +32,8 @@ class Plan {
   /// Whether some member of any part of the group sends to the rest of it before it waits for the rest, so that those
   /// who disagree hear of each other by the schedule's own messages.
   bool meets_everybody() const noexcept { return meets_everybody_; }
-  /// Whether large messages over wires are asked for in turn (see Requests): where members would else be sent by
-  /// several at once. Nobody is kept waiting who could end before all have begun.
+  /// Whether large messages over wires are asked for in turn (see Requests), since several would else send to one
+  /// at once. Nobody is kept waiting who could end before all have begun.
   bool asks_in_turn() const noexcept { return asks_in_turn_; }
   const std::vector<schedule::Step>& steps() const noexcept { return schedule_.steps; }
   /// How a run of it begins in which each step is started by itself.
