@@ -9,6 +9,7 @@
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/mapping.h"
 
 namespace stretto {
 
@@ -28,6 +29,20 @@ bool set_aside(int shared_memory, std::size_t offset, std::size_t bytes) noexcep
     result = fallocate(shared_memory, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   return result == 0;
+}
+
+bool has_huge_pages_to_share(std::size_t count) noexcept {
+  try {
+    const std::size_t bytes = count * huge_page_bytes;
+    const Descriptor memory = make_shared_memory("probe", bytes);
+    const Mapping mapping(memory.number(), 0, bytes, Mapping::Access::write);
+    for (std::size_t at = 0; at < bytes; at += huge_page_bytes) {
+      if (!set_aside(memory.number(), at, 1) || !gather_into_huge_page(mapping.at(at))) return false;
+    }
+    return true;
+  } catch (const Error&) {
+    return false;  // there is no memory at all
+  }
 }
 
 }  // namespace stretto

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "stretto/base/settings.h"
-#include "stretto/cli/machine_report.h"
 #include "stretto/cli/test_support.h"
 #include "stretto/collective/kernels.h"
+#include "stretto/fabric/spec.h"
 #include "stretto/schedule/cost_table.h"
 
 namespace stretto::cli {
@@ -97,6 +97,24 @@ TEST(Info, SpeaksJson) {
   EXPECT_EQ(object.at("settings").size(), known_settings().size());
 }
 
+TEST(Info, ListsEveryOptionOfTheFabrics) {
+  const Outcome text = run({"info", "--fabrics"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  const auto object = nlohmann::json::parse(output_of("info --fabrics --json"));
+  ASSERT_EQ(object.size(), 1U);
+  std::size_t options = 0;
+  for (const auto& fabric : object.at("fabrics")) {
+    for (const auto& option : fabric.at("options")) {
+      ++options;
+      EXPECT_NE(text.out.find(option.at("name")), std::string::npos) << option;
+      EXPECT_NE(text.out.find(option.at("meaning")), std::string::npos) << option;
+    }
+  }
+  EXPECT_EQ(options, options_of(fabric::Spec::Kind::local).size() + options_of(fabric::Spec::Kind::sim).size());
+  EXPECT_EQ(text.out.find("memories"), std::string::npos) << "and nothing else";
+  EXPECT_NE(run({"info", "--fabrics", "--settings"}).status, 0);
+}
+
 TEST(Info, ListsEverySetting) {
   const Outcome text = run({"info", "--settings"});
   EXPECT_EQ(text.status, 0) << text.err;
@@ -134,14 +152,6 @@ TEST(Info, FailsOnAnUnknownVariableAndStillListsTheKnown) {
   EXPECT_NE(text.out.find("STRETTO_FABRIC"), std::string::npos);
   EXPECT_EQ(json.status, 1);
   EXPECT_TRUE(nlohmann::json::accept(json.out));
-}
-
-TEST(MachineReport, ReadsTheKernelsChoice) {
-  EXPECT_EQ(marked_choice("always within_size advise [never] deny force"), "never");
-  EXPECT_EQ(marked_choice("[always]"), "always");
-  EXPECT_EQ(marked_choice(""), "");
-  EXPECT_EQ(marked_choice("never"), "");
-  EXPECT_EQ(marked_choice("] never ["), "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "stretto/cli/machine_report.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/collective/kernels.h"
+#include "stretto/fabric/spec.h"
 
 namespace stretto::cli {
 namespace {
@@ -29,6 +31,7 @@ struct FabricReport {
   std::string name;
   std::string setting;  ///< what STRETTO_FABRIC is to be
   std::string description;
+  std::vector<fabric::OptionInfo> options;
 };
 
 /// The library's own "PMIx 4.2.2rc2, ..." down to the second word.
@@ -39,12 +42,15 @@ std::string pmix_version() {
 }
 
 std::vector<FabricReport> fabrics() {
+  using Kind = fabric::Spec::Kind;
   return {
-      {"local", "local:N", "N nodes in this process, in real time"},
-      {"sim", "sim:N,latency=1.5us,bandwidth=5GB/s,seed=7,...", "N nodes in this process, in virtual time"},
+      {"local", "local:N", "N nodes in this process, in real time", options_of(Kind::local)},
+      {"sim", "sim:N,latency=1.5us,bandwidth=5GB/s,seed=7,...", "N nodes in this process, in virtual time",
+       options_of(Kind::sim)},
       {"cluster", "cluster, set by stretto run and under PMIx",
        std::string("processes; shared memory within a host, TCP or UCX ") + ucp_get_version_string() +
-           " between hosts, PMIx " + pmix_version()},
+           " between hosts, PMIx " + pmix_version(),
+       options_of(Kind::cluster)},
   };
 }
 
@@ -96,15 +102,26 @@ Json machine_json(const MachineReport& machine) {
             {"threads", machine.processors.threads},
             {"cpus", machine.processors.cpus}}},
           {"memories", memories},
-          {"huge_pages_of_segments", machine.huge_pages_of_segments}};
+          {"huge_pages_of_segments", machine.has_huge_pages_to_share}};
+}
+
+Json fabrics_json() {
+  Json list = Json::array();
+  for (const FabricReport& fabric : fabrics()) {
+    Json options = Json::array();
+    for (const fabric::OptionInfo& option : fabric.options) {
+      options.push_back({{"name", option.name}, {"meaning", option.meaning}});
+    }
+    list.push_back({{"name", fabric.name},
+                    {"setting", fabric.setting},
+                    {"description", fabric.description},
+                    {"options", options}});
+  }
+  return list;
 }
 
 Json info_json(const SettingsReport& settings) {
-  Json fabric_list = Json::array();
-  for (const FabricReport& fabric : fabrics()) {
-    fabric_list.push_back({{"name", fabric.name}, {"setting", fabric.setting}, {"description", fabric.description}});
-  }
-  Json object{{"version", STRETTO_VERSION}, {"fabrics", fabric_list}};
+  Json object{{"version", STRETTO_VERSION}, {"fabrics", fabrics_json()}};
   object.update(machine_json(examine_machine()));
   object["operators"] = {{"instructions", kernels::name_of(kernels::best_instruction_set())}};
   object["costs"] = origin_of_costs(settings);
@@ -133,13 +150,23 @@ void print_settings(const SettingsReport& report) {
   }
 }
 
-void print_info(const SettingsReport& settings) {
-  const MachineReport machine = examine_machine();
-  std::cout << "stretto " STRETTO_VERSION "\n\nfabrics (STRETTO_FABRIC)\n";
+enum class With : std::uint8_t { no_options, options };
+
+void print_fabrics(With with) {
   for (const FabricReport& fabric : fabrics()) {
     std::cout << "  " << std::left << std::setw(9) << fabric.name << fabric.description << "\n           "
               << fabric.setting << '\n';
+    if (with == With::no_options) continue;
+    for (const fabric::OptionInfo& option : fabric.options) {
+      std::cout << "             " << std::setw(19) << option.name << option.meaning << '\n';
+    }
   }
+}
+
+void print_info(const SettingsReport& settings) {
+  const MachineReport machine = examine_machine();
+  std::cout << "stretto " STRETTO_VERSION "\n\nfabrics (STRETTO_FABRIC; --fabrics lists their options)\n";
+  print_fabrics(With::no_options);
 
   const ProcessorReport& processors = machine.processors;
   std::cout << "\nprocessors that this process may use\n  cpus " << processors.cpus
@@ -151,9 +178,7 @@ void print_info(const SettingsReport& settings) {
     std::cout << "  " << memory.kind << ", NUMA node " << memory.numa_node << ": " << format_bytes(memory.bytes)
               << '\n';
   }
-  if (!machine.huge_pages_of_segments.empty()) {
-    std::cout << "  huge pages for segments: " << machine.huge_pages_of_segments << '\n';
-  }
+  std::cout << "  huge pages for segments: " << (machine.has_huge_pages_to_share ? "yes" : "no") << '\n';
 
   std::cout << "\ncosts that schedules are chosen by\n  " << origin_of_costs(settings) << '\n';
 
@@ -169,18 +194,18 @@ void print_info(const SettingsReport& settings) {
 
 struct InfoOptions {
   bool only_settings = false;
+  bool only_fabrics = false;
   bool as_json = false;
 };
 
 void run_info(const InfoOptions& options) {
   const SettingsReport settings = read_settings();
-  if (options.as_json) {
-    const Json object = options.only_settings ? Json{{"settings", settings_json(settings)}} : info_json(settings);
-    print_line(object);
-  } else if (options.only_settings) {
-    print_settings(settings);
+  if (options.only_settings) {
+    options.as_json ? print_line(Json{{"settings", settings_json(settings)}}) : print_settings(settings);
+  } else if (options.only_fabrics) {
+    options.as_json ? print_line(Json{{"fabrics", fabrics_json()}}) : print_fabrics(With::options);
   } else {
-    print_info(settings);
+    options.as_json ? print_line(info_json(settings)) : print_info(settings);
   }
   // Said last, after the list that shows what is right.
   if (!settings.complaint.empty()) throw Error(ErrorCode::bad_input, settings.complaint);
@@ -194,8 +219,10 @@ void add_info_command(CLI::App& app) {
       "Exit status 1 if the environment has a STRETTO_ variable that is unknown or of the wrong form.\n"
       "Sizes are in bytes in the JSON.");
   const auto options = std::make_shared<InfoOptions>();
-  command->add_flag("--settings", options->only_settings,
-                    "Show only the settings: every environment variable that Stretto reads");
+  CLI::Option* const settings = command->add_flag(
+      "--settings", options->only_settings, "Show only the settings: every environment variable that Stretto reads");
+  command->add_flag("--fabrics", options->only_fabrics, "Show only the fabrics, with all their options")
+      ->excludes(settings);
   command->add_flag("--json", options->as_json, "Print one JSON object");
   command->callback([options] { run_info(*options); });
 }

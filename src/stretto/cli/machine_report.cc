@@ -2,11 +2,11 @@
 
 #include <hwloc.h>
 
-#include <fstream>
 #include <memory>
 #include <type_traits>
 
 #include "stretto/base/error.h"
+#include "stretto/base/shared_memory.h"
 
 namespace stretto::cli {
 namespace {
@@ -59,21 +59,7 @@ std::vector<MemoryReport> memories_of(const Topology& topology) {
   return memories;
 }
 
-std::string first_line_of(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 }  // namespace
-
-std::string marked_choice(const std::string& choices) {
-  const std::size_t open = choices.find('[');
-  const std::size_t close = choices.find(']', open == std::string::npos ? 0 : open);
-  if (open == std::string::npos || close == std::string::npos) return "";
-  return choices.substr(open + 1, close - open - 1);
-}
 
 MachineReport examine_machine() {
   const Topology topology = load_topology();
@@ -85,7 +71,7 @@ MachineReport examine_machine() {
                      .threads = count_of(topology, HWLOC_OBJ_PU),
                      .cpus = list_of(cpus)},
       .memories = memories_of(topology),
-      .huge_pages_of_segments = marked_choice(first_line_of("/sys/kernel/mm/transparent_hugepage/shmem_enabled")),
+      .has_huge_pages_to_share = has_huge_pages_to_share(1),
   };
 }
 

@@ -26,13 +26,10 @@ struct MemoryReport {
 struct MachineReport {
   ProcessorReport processors;
   std::vector<MemoryReport> memories;
-  std::string huge_pages_of_segments;  ///< the kernel's policy for shared memory: "never", "advise", ...; may be empty
+  bool has_huge_pages_to_share = false;  ///< so that segments are in such pages (decision 58)
 };
 
 /// What this process may use of this machine. Throws Error(not_supported) if the machine cannot be examined.
 MachineReport examine_machine();
-
-/// The choice that the kernel marks with brackets: "never" of "always [never] deny"; empty if there is none.
-std::string marked_choice(const std::string& choices);
 
 }  // namespace stretto::cli

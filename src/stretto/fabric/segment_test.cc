@@ -205,20 +205,10 @@ TEST(Segment, APeerSeesGrowthWithoutMappingAgain) {
 }
 
 #if !defined(STRETTO_TSAN) && !defined(STRETTO_ASAN)  // whose shadows have pages of their own
-// Whether the system has so many huge pages for shared memory.
-bool has_huge_pages(std::size_t count) {
-  const Descriptor memory = make_shared_memory("probe", count * huge_page_bytes);
-  const Mapping mapping(memory.number(), 0, count * huge_page_bytes, Mapping::Access::write);
-  for (std::size_t at = 0; at < count * huge_page_bytes; at += huge_page_bytes) {
-    if (!set_aside(memory.number(), at, 1) || !gather_into_huge_page(mapping.at(at))) return false;
-  }
-  return true;
-}
-
 // A peer's first touch of a page takes longer than to fill it.
 TEST(Segment, APeerMapsItByHugePages) {
   constexpr std::size_t bytes = 9 * mebibyte;
-  if (!has_huge_pages(5)) GTEST_SKIP() << "this system has no huge pages for shared memory";
+  if (!has_huge_pages_to_share(5)) GTEST_SKIP() << "this system has no huge pages for shared memory";
   Segment segment(32 * mebibyte, true);
   const std::uint64_t offset = segment.allocate(bytes);
   const Mapping peer(segment.descriptor(), 0, segment.capacity(), Mapping::Access::write);

@@ -3,7 +3,7 @@
 #include <array>
 #include <functional>
 #include <span>
-#include <vector>
+#include <string>
 
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
@@ -115,7 +115,17 @@ std::span<const Option> sim_options() {
   return options;
 }
 
-void read_options(Spec& spec, std::string_view rest, std::span<const Option> options, std::string_view fabric) {
+std::span<const Option> table_of(Spec::Kind kind) {
+  switch (kind) {
+    case Spec::Kind::local: return local_options();
+    case Spec::Kind::sim: return sim_options();
+    case Spec::Kind::cluster: break;
+  }
+  return {};
+}
+
+void read_options(Spec& spec, std::string_view rest, std::string_view fabric) {
+  const std::span<const Option> options = table_of(spec.kind);
   std::vector<std::string_view> names;
   for (const Option& option : options) names.push_back(option.name);
   while (!rest.empty()) {
@@ -131,7 +141,8 @@ void read_options(Spec& spec, std::string_view rest, std::span<const Option> opt
     if (found == nullptr || equals == std::string_view::npos) {
       std::string message = "STRETTO_FABRIC: " + std::string(fabric) + " has no option \"" + std::string(item) + "\"";
       const std::string_view near = nearest_name(name, names);
-      if (!near.empty()) message += "; did you mean " + std::string(near) + "=...?";
+      message += near.empty() ? "; `stretto info --fabrics` lists what it has"
+                              : "; did you mean " + std::string(near) + "=...?";
       throw Error(ErrorCode::bad_input, message);
     }
     found->read(spec, item.substr(equals + 1));
@@ -174,11 +185,11 @@ Spec parse_spec(std::string_view text) {
   std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
   if (kind == "local") {
     spec.local.nodes = read_nodes(rest);
-    read_options(spec, rest, local_options(), kind);
+    read_options(spec, rest, kind);
   } else if (kind == "sim") {
     spec.kind = Spec::Kind::sim;
     spec.sim.nodes = read_nodes(rest);
-    read_options(spec, rest, sim_options(), kind);
+    read_options(spec, rest, kind);
     check(spec.sim);
   } else if (kind == "cluster" && rest.empty()) {
     spec.kind = Spec::Kind::cluster;
@@ -189,12 +200,10 @@ Spec parse_spec(std::string_view text) {
   return spec;
 }
 
-std::string sim_options_help() {
-  std::string help;
-  for (const Option& option : sim_options()) {
-    help += std::string(option.name) + ": " + std::string(option.meaning) + "\n";
-  }
-  return help;
+std::vector<OptionInfo> options_of(Spec::Kind kind) {
+  std::vector<OptionInfo> infos;
+  for (const Option& option : table_of(kind)) infos.push_back({option.name, option.meaning});
+  return infos;
 }
 
 }  // namespace stretto::fabric

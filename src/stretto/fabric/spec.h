@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "stretto/fabric/local/local_fabric.h"
 #include "stretto/fabric/sim/sim_options.h"
@@ -17,12 +17,17 @@ struct Spec {
   SimOptions sim;
 };
 
-/// Reads `local:8`, `local:8,peer_pointer=off`, `sim:512,latency=1.5us,bandwidth=5GB/s,seed=7,...` or `cluster`. What
-/// `sim` takes is in sim_options_help().
+/// Reads `local:8`, `local:8,peer_pointer=off`, `sim:512,latency=1.5us,bandwidth=5GB/s,seed=7,...` or `cluster`.
 /// Throws Error(bad_input) for what it does not understand, naming the nearest option.
 Spec parse_spec(std::string_view text);
 
-/// The options of `sim`, a line each, for help and error texts.
-std::string sim_options_help();
+/// An option of a fabric: `name=value`.
+struct OptionInfo {
+  std::string_view name;
+  std::string_view meaning;  ///< with the default, in brackets, where there is one
+};
+
+/// The options of a kind of fabric, for help; `cluster` has none.
+std::vector<OptionInfo> options_of(Spec::Kind kind);
 
 }  // namespace stretto::fabric

@@ -65,18 +65,26 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   EXPECT_EQ(parse_spec("sim:2,replay=folder/run 1").sim.replay, "folder/run 1");
 }
 
-TEST(Spec, HelpNamesEveryOption) {
-  const std::string help = sim_options_help();
+TEST(Spec, TellsItsOptions) {
+  const auto has = [](Spec::Kind kind, std::string_view name) {
+    const std::vector<OptionInfo> options = options_of(kind);
+    return std::any_of(options.begin(), options.end(),
+                       [name](const OptionInfo& option) { return option.name == name && !option.meaning.empty(); });
+  };
   for (const char* const name :
        {"seed", "latency", "overhead", "gap", "bandwidth", "jitter", "reorder", "delay", "delay_probability", "early",
         "peer_pointer", "task", "record", "replay", "detection", "kill"}) {
-    EXPECT_NE(help.find(std::string(name) + ": "), std::string::npos) << name;
+    EXPECT_TRUE(has(Spec::Kind::sim, name)) << name;
   }
+  EXPECT_TRUE(has(Spec::Kind::local, "peer_pointer"));
+  EXPECT_FALSE(has(Spec::Kind::local, "latency"));
+  EXPECT_TRUE(options_of(Spec::Kind::cluster).empty());
 }
 
 TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("locale:2").find("write local:NODES, sim:NODES,OPTION=VALUE,... or cluster"), std::string::npos);
   EXPECT_NE(refusal("sim:4,latncy=1us").find("did you mean latency=...?"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,colour=red").find("`stretto info --fabrics` lists"), std::string::npos);
   EXPECT_NE(refusal("local:2,peer_ponter=off").find("did you mean peer_pointer=...?"), std::string::npos);
   EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on, off or segments"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
