@@ -154,7 +154,7 @@ thread_local Cache cache;
 
 namespace detail {
 
-void* allocate_class(std::size_t index) {
+[[gnu::hot]] void* allocate_class(std::size_t index) {
   Cache& mine = cache;
   if (mine.head[index] == nullptr) {
     mine.count[index] = central().refill(index, mine.head[index]);
@@ -172,7 +172,7 @@ void* allocate_class(std::size_t index) {
   return block;
 }
 
-void release_class(void* block, std::size_t index) noexcept {
+[[gnu::hot]] void release_class(void* block, std::size_t index) noexcept {
   Cache& mine = cache;
   auto* const free_block = static_cast<FreeBlock*>(block);
   free_block->next = mine.head[index];

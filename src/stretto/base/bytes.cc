@@ -20,7 +20,7 @@ void copy_string(std::byte* to, const std::byte* from, std::size_t bytes) noexce
 
 }  // namespace
 
-void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept {
+[[gnu::hot]] void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t least_string = 4097;  // less is copied faster by instructions
   const std::byte* at = from.data();

@@ -147,7 +147,8 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
   return named_algorithm(options, call, shape);
 }
 
-Event CollectiveService::start(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
+[[gnu::hot]] Event CollectiveService::start(const Group& group, CollectiveCall&& call,
+                                            const CollectiveOptions& options) {
   const fabric::Context::HandOverAtEnd rest;
   note_reproducible(call, options);
   Event completion;
@@ -176,12 +177,12 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
 
 // For what is done in one go and like a call before, whose operation was kept: nothing about it is to be checked again
 // but what is looked at here. Returns whether it is that, and nobody else has the baton.
-bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options,
-                               Event& completion) {
+[[gnu::hot]] bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options,
+                                            Event& completion) {
   if (!is_plain(call, options)) return false;
   bool has_begun = false;
   bool polls = false;
-  try_run([&] {
+  try_run([&]() __attribute__((hot)) {
     Named named;
     if (!options.algorithm().empty()) {
       // Another name than the last ones is looked up anew, which takes long.
@@ -321,7 +322,8 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
   return placed;
 }
 
-bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data) {
+[[gnu::hot]] bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallHeader& header,
+                                                 ConstByteSpan data) {
   if (!eager_window_.take_all(row | std::views::transform(&PlacedStep::node), data.size())) return false;
   endpoint_.send_to_all(*row.front().multicast, fabric::MessageType::collective_data, stretto::bytes_of(header), data);
   return true;
@@ -334,7 +336,7 @@ bool CollectiveService::may_meet(const CollectiveCall& call, const schedule::Sha
          schedule::pays_jointly(shape, schedule::cuts_vector(shape.operation) ? bytes : bytes / shape.size);
 }
 
-void CollectiveService::find_meeting(Stream& its_stream, Rank size, std::uint32_t calls) {
+[[gnu::hot]] void CollectiveService::find_meeting(Stream& its_stream, Rank size, std::uint32_t calls) {
   if (meetings_ == nullptr || its_stream.meeting() != nullptr || size < 2 || size > schedule::most_who_meet) return;
   if (!its_stream.has_calls() && calls == 1) return;
   its_stream.note_meeting(meetings_->of(its_stream.id(), size, its_stream.next_sequence()));
@@ -347,7 +349,7 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
          cancelled_ == nullptr;
 }
 
-void CollectiveService::begin(CollectiveOperation& operation) {
+[[gnu::hot]] void CollectiveService::begin(CollectiveOperation& operation) {
   const std::uint32_t calls = operation.calls();
   if (calls == 1) {
     begin_one(operation);
@@ -364,7 +366,7 @@ void CollectiveService::begin(CollectiveOperation& operation) {
   }
 }
 
-void CollectiveService::begin_one(CollectiveOperation& operation) {
+[[gnu::hot]] void CollectiveService::begin_one(CollectiveOperation& operation) {
   Stream& its_stream = operation.stream();
   const std::uint32_t sequence = operation.identity().sequence;
   under_way_.add(operation);
@@ -378,7 +380,7 @@ void CollectiveService::begin_one(CollectiveOperation& operation) {
   use_early(early);
 }
 
-void CollectiveService::end(CollectiveOperation& operation) {
+[[gnu::hot]] void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity());
   under_way_.remove(operation);
 }
@@ -438,7 +440,7 @@ void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
   endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(UsedHeader{cost}), {});
 }
 
-void CollectiveService::on_message(const fabric::Message& message) {
+[[gnu::hot]] void CollectiveService::on_message(const fabric::Message& message) {
   if (message.type == fabric::MessageType::collective_used) {
     if (eager_window_.give_back(message.from, fabric::read_header<UsedHeader>(message).cost)) return;
     throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " has used data that were never sent");

@@ -18,7 +18,7 @@ constexpr std::size_t bytes_a_look = 64;
 }  // namespace
 
 // Steps are in line: a small call is little more than they are.
-bool InlineRun::run(unsigned looks) {
+[[gnu::hot]] bool InlineRun::run(unsigned looks) {
   if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false, {nullptr, 0}});
   most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
   const auto or_fail = [this](auto&& part) {
@@ -46,7 +46,7 @@ inline bool InlineRun::do_steps(unsigned looks) {
   return wait_for_readers(looks);
 }
 
-bool InlineRun::send_all() {
+[[gnu::hot]] bool InlineRun::send_all() {
   const fabric::Burst burst(service_.endpoint());
   for (const PlacedStep* const end = next_ + next_->sends_in_a_row; next_ != end;) {
     if (send_alike(*next_)) continue;
@@ -80,7 +80,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
 }
 
 // What can't be read where it lies is sent, if it is little, or staged (decision 33).
-inline bool InlineRun::send(const PlacedStep& what) {
+[[gnu::hot]] inline bool InlineRun::send(const PlacedStep& what) {
   if (!what.is_lent) return send_data(what);
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (!what.is_written_over(data, call_.output)) {
@@ -133,7 +133,7 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
 }
 
 // What belongs to a message: of a send, that its data were read.
-bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
+[[gnu::hot]] bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
   fabric::Endpoint& endpoint = service_.endpoint();
@@ -184,7 +184,7 @@ bool InlineRun::take_receipts_back() {
   return out_ == 0 && failure_ == nullptr && done() == plan_.steps.size();
 }
 
-void InlineRun::on_message(const fabric::Message& message) {
+[[gnu::hot]] void InlineRun::on_message(const fabric::Message& message) {
   if (looked_for_ == nullptr || !use(message)) service_.endpoint().deliver(message);
 }
 

@@ -67,7 +67,7 @@ void LargeMessages::end_engagement() noexcept {
 void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(piece_bytes)); }
 
 // It saves a round trip.
-void LargeMessages::announce_early() {
+[[gnu::hot]] void LargeMessages::announce_early() {
   for (const auto& [receive, granted] : operation_.plan().lowering().answers) {
     if (step_at(receive).is_large() && step_at(receive).shares_memory) say_ready(receive, granted);
   }
@@ -164,7 +164,7 @@ bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
   return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().asks_in_turn();
 }
 
-void LargeMessages::list_requests() {
+[[gnu::hot]] void LargeMessages::list_requests() {
   for (const std::uint32_t receive : operation_.placed_->asked_in_turn) {
     requests_.list(receive, step_at(receive).data.bytes);
   }

@@ -33,7 +33,7 @@ CollectiveOperation::~CollectiveOperation() {
   if (next_completion_.exists()) service_.node().events().discard(next_completion_);
 }
 
-void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
+[[gnu::hot]] void CollectiveOperation::renew(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
   call_.input = call.input;
   call_.output = call.output;
   // Alike, but of an operator that may be another one; a fused call's has gone with that.
@@ -58,7 +58,7 @@ bool CollectiveOperation::may_serve_again() const noexcept {
   return failure_ == nullptr && call_.lists == nullptr && !scratch_.is_in_segment();
 }
 
-void CollectiveOperation::leave() noexcept {
+[[gnu::hot]] void CollectiveOperation::leave() noexcept {
   if (!parked_.empty()) parked_ = SavedMessages();
   has_served_ = true;
   const bool has_joined = preparation_ != nullptr;
@@ -98,7 +98,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
   }
 }
 
-std::uint32_t CollectiveOperation::calls() const noexcept {
+[[gnu::hot]] std::uint32_t CollectiveOperation::calls() const noexcept {
   const FusedReduce* const fused = call_.fused();
   return fused == nullptr ? 1 : static_cast<std::uint32_t>(fused->calls());
 }
@@ -158,7 +158,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
   stage_ = Stage::waiting;
 }
 
-void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
+[[gnu::hot]] void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
   const std::uint32_t sequence = stream.take_sequence(calls());
   go_by(stream, prepared, sequence);
   stream.pass_meeting(stream.next_sequence());
@@ -173,7 +173,7 @@ void CollectiveOperation::join(Stream& stream, Preparation& prepared) {
   service_.begin(*this);
 }
 
-void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const InlineRun& run) {
+[[gnu::hot]] void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const InlineRun& run) {
   go_by(stream, prepared, run.sequence());
   const Place all_scratch{schedule::Buffer::scratch, placed_->scratch_begin, placed_->scratch_bytes};
   copy_bytes(buffers_.bytes_of(all_scratch).data(), {run.scratch(), placed_->scratch_bytes});
@@ -183,7 +183,7 @@ void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const
   service_.begin(*this);
 }
 
-void CollectiveOperation::begin() {
+[[gnu::hot]] void CollectiveOperation::begin() {
   const Entry entry(*this);
   if (stage_ == Stage::waiting) begun_at_look_ = service_.looks();
   stage_ = Stage::begun;
@@ -204,7 +204,7 @@ void CollectiveOperation::begin() {
 }
 
 // Also of a call that is to fail: of what it did inline, peers may still read some (decision 15).
-void CollectiveOperation::begin_steps() {
+[[gnu::hot]] void CollectiveOperation::begin_steps() {
   states_.reset(placed_->beginning);
   states_.begin(placed_->beginning);
   if (taken_over_ != nullptr) skip_done(*std::exchange(taken_over_, nullptr));
@@ -218,7 +218,7 @@ void CollectiveOperation::note_loss(Tell& tell) {
   tell = Tell::neighbours;
 }
 
-void CollectiveOperation::prepare() {
+[[gnu::hot]] void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
   if (!has_served_ && placed_->scratch_bytes > 0) {
     buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()),
@@ -232,7 +232,7 @@ void CollectiveOperation::prepare() {
   }
 }
 
-void CollectiveOperation::skip_done(const InlineRun& run) {
+[[gnu::hot]] void CollectiveOperation::skip_done(const InlineRun& run) {
   for (std::uint32_t step = 0; step < run.done(); ++step) {
     const PlacedStep& what = step_at(step);
     if (what.kind == schedule::StepKind::receive) states_.note_message(step);
@@ -256,7 +256,7 @@ void CollectiveOperation::add_shards() {
   take_turn_later();
 }
 
-void CollectiveOperation::run() {
+[[gnu::hot]] void CollectiveOperation::run() {
   if (stage_ == Stage::begun) or_fail([this] { start_steps(); });
   if (stage_ != Stage::begun) return;
   if (states_.all_complete() && combines_.empty() && !combining_in_task_ && !large_.has_lent()) {
@@ -266,7 +266,7 @@ void CollectiveOperation::run() {
   }
 }
 
-void CollectiveOperation::start_steps() {
+[[gnu::hot]] void CollectiveOperation::start_steps() {
   while (stage_ == Stage::begun) {
     const std::uint32_t step = states_.start_next();
     if (step == Plan::none) return;
@@ -338,7 +338,7 @@ void CollectiveOperation::finish_if_untouched() {
   finish();
 }
 
-void CollectiveOperation::finish() {
+[[gnu::hot]] void CollectiveOperation::finish() {
   stage_ = Stage::over;
   large_.disengage();
   service_.end(*this);

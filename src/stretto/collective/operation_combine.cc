@@ -87,7 +87,7 @@ void CollectiveOperation::start_copy(std::uint32_t step) {
   complete_step(step);
 }
 
-void CollectiveOperation::start_reduce(std::uint32_t step) {
+[[gnu::hot]] void CollectiveOperation::start_reduce(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   const ByteSpan out = buffers_.bytes_of(what.destination);
   const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
@@ -208,7 +208,7 @@ void CollectiveOperation::task_over(std::uint32_t step, const Cause& failure) {
 }
 
 // REQUIRES: `step` (none: a shard) has been combined.
-void CollectiveOperation::combined(std::uint32_t step) {
+[[gnu::hot]] void CollectiveOperation::combined(std::uint32_t step) {
   if (step != Plan::none) {
     for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
       if (receive != Plan::none) large_.end_pulled(receive);

@@ -27,7 +27,7 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
   service_.endpoint().send(peer, type, header, payload);
 }
 
-void CollectiveOperation::start_send(std::uint32_t step) {
+[[gnu::hot]] void CollectiveOperation::start_send(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   if (!may_be_eager(what)) {
     large_.start_send(step);
@@ -57,7 +57,7 @@ void CollectiveOperation::send_beyond_window(std::uint32_t step) {
 }
 
 // All of a row at once, if all of them may start. What they send was made by the same step, so that they mostly do.
-void CollectiveOperation::start_alike_sends(std::uint32_t first) {
+[[gnu::hot]] void CollectiveOperation::start_alike_sends(std::uint32_t first) {
   const std::span<const PlacedStep> row(&step_at(first), step_at(first).alike_in_a_row);
   std::uint32_t end = first + 1;
   while (end < first + row.size() && states_.start_if_next(end)) ++end;
@@ -72,7 +72,7 @@ void CollectiveOperation::start_alike_sends(std::uint32_t first) {
   }
 }
 
-void CollectiveOperation::send_data(std::uint32_t step) {
+[[gnu::hot]] void CollectiveOperation::send_data(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   header_.tag = what.tag;
   send_to(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_), data_of(step));
@@ -126,7 +126,7 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
 
 // Whether a message is of this operation; those that are not end it. Of those that are, who looks up their step sees
 // whether it is a member's.
-bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
+[[gnu::hot]] bool CollectiveOperation::accepts(NodeId from, const CallHeader& theirs) {
   if (stage_ == Stage::begun && theirs.identity.digest == identity().digest) return true;
   require_member(from);
   if (stage_ == Stage::failed || stage_ == Stage::over) {
@@ -174,7 +174,7 @@ void CollectiveOperation::take(const fabric::Message& message, Part& part, void 
   if (accepts(message.from, *call)) (part.*use)(theirs, message.from);
 }
 
-void CollectiveOperation::on_message(const fabric::Message& message) {
+[[gnu::hot]] void CollectiveOperation::on_message(const fabric::Message& message) {
   const Entry entry(*this);
   const NodeId from = message.from;
   switch (message.type) {
@@ -232,7 +232,7 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
   run();
 }
 
-void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {
+[[gnu::hot]] void CollectiveOperation::on_data(const CallHeader& theirs, const fabric::Message& message) {
   const ConstByteSpan payload = message.payload;
   const std::uint32_t step = receive_step(message.from, theirs.tag);
   if (step != Plan::none && step_at(step).is_large()) large_.note_whole(step);

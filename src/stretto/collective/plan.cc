@@ -51,7 +51,8 @@ Plan::Plan(const schedule::Algorithm& algorithm, const schedule::Shape& shape, s
       StepStates::Beginning(schedule_, peers_.size(), [](std::uint32_t) { return StepStates::State::waiting; });
 }
 
-std::uint32_t Plan::search(const std::vector<Reference>& sorted, schedule::Rank peer, std::uint32_t tag) noexcept {
+[[gnu::hot]] std::uint32_t Plan::search(const std::vector<Reference>& sorted, schedule::Rank peer,
+                                        std::uint32_t tag) noexcept {
   const auto found = std::lower_bound(
       sorted.begin(), sorted.end(), std::tie(peer, tag),
       [](const Reference& reference, const auto& wanted) { return std::tie(reference.peer, reference.tag) < wanted; });

@@ -32,7 +32,7 @@ Preparation::~Preparation() {
   while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);
 }
 
-bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) noexcept {
+[[gnu::hot]] bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) noexcept {
   --users_;
   if (!may_serve_again || kept_count_ == most_kept) return false;
   operation.fabric::Item::next = kept_;
@@ -41,7 +41,8 @@ bool Preparation::end_use(CollectiveOperation& operation, bool may_serve_again) 
   return true;
 }
 
-CollectiveOperation* Preparation::take_kept(CollectiveCall&& call, const CollectiveOptions& options) noexcept {
+[[gnu::hot]] CollectiveOperation* Preparation::take_kept(CollectiveCall&& call,
+                                                         const CollectiveOptions& options) noexcept {
   if (call.lists != nullptr) return nullptr;  // shards: their calls are alike, but for what they list
   CollectiveOperation* const operation = pop_kept();
   if (operation != nullptr) operation->renew(std::move(call), options);

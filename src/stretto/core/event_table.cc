@@ -91,7 +91,7 @@ bool EventTable::take_from_another(FreeSlots& free, std::size_t least) {
   return false;
 }
 
-void EventTable::refill(FreeSlots& free) {
+[[gnu::hot]] void EventTable::refill(FreeSlots& free) {
   // Where one thread creates what another triggers, the free slots gather at the other.
   if (take_from_another(free, refill_slots)) return;
   const std::uint32_t first = high_water_.fetch_add(refill_slots, std::memory_order_relaxed);
@@ -138,7 +138,7 @@ void EventTable::discard(Event event) noexcept {
   recycle(event.slot());
 }
 
-EventState EventTable::query(Event event) const noexcept {
+[[gnu::hot]] EventState EventTable::query(Event event) const noexcept {
   return state_of(words_[event.slot()].load(std::memory_order_acquire), event.generation());
 }
 
@@ -183,7 +183,7 @@ bool EventTable::trigger(Event event, const Cause& cause) noexcept {
   return true;
 }
 
-Event EventTable::trigger_and_renew(Event event) noexcept {
+[[gnu::hot]] Event EventTable::trigger_and_renew(Event event) noexcept {
   if (event.generation() == Event::max_generation) {
     trigger(event);
     return no_event;

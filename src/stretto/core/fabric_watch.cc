@@ -57,7 +57,7 @@ bool FabricWatch::serve(fabric::Context::Rest rest) {
   return progress;
 }
 
-bool FabricWatch::poll() {
+[[gnu::hot]] bool FabricWatch::poll() {
   if (endpoints_.empty()) return false;
   note_poll();
   return serve(fabric::Context::Rest::kept);
@@ -68,7 +68,7 @@ void FabricWatch::note_poll() {
   end_watch();
 }
 
-void FabricWatch::end_watch() {
+[[gnu::hot]] void FabricWatch::end_watch() {
   if (const int watcher = watcher_.load(std::memory_order_relaxed); watcher >= 0) disarm(watcher);
 }
 
@@ -97,7 +97,7 @@ bool FabricWatch::Searcher::is_the_one() noexcept {
   return searcher == worker_ || searcher == nobody;
 }
 
-bool FabricWatch::Searcher::poll() {
+[[gnu::hot]] bool FabricWatch::Searcher::poll() {
   if (!watch_.needed()) return false;
   const std::uint64_t waits = watch_.waits();
   if (std::exchange(waits_seen_, waits) != waits) {
@@ -123,7 +123,7 @@ bool FabricWatch::somebody_serves() const noexcept {
                      [](fabric::Endpoint* endpoint) { return endpoint->context().held(); });
 }
 
-std::uint64_t FabricWatch::requests() const noexcept {
+[[gnu::hot]] std::uint64_t FabricWatch::requests() const noexcept {
   std::uint64_t requests = 0;
   for (const fabric::Endpoint* const endpoint : endpoints_) requests += endpoint->requests();
   return requests;

@@ -136,7 +136,7 @@ void Node::wait(Event event) {
   if (cause != nullptr) throw Error(*cause);
 }
 
-bool Node::linger(const Processor& held, Event event) noexcept {
+[[gnu::hot]] bool Node::linger(const Processor& held, Event event) noexcept {
   return events_.is_local(event) && engine_.linger(held, events_.table(), event) && !events_.is_shut_down();
 }
 

@@ -55,7 +55,7 @@ void Processor::take_incoming() noexcept {
   while (next != nullptr) append(std::exchange(next, next->next));
 }
 
-bool Processor::has_work() const noexcept {
+[[gnu::hot]] bool Processor::has_work() const noexcept {
   return incoming_.load(std::memory_order_relaxed) != nullptr || has_queued();
 }
 

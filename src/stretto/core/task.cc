@@ -6,7 +6,7 @@
 
 namespace stretto::detail {
 
-bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
+[[gnu::hot]] bool EventAwaiter::await_suspend(std::coroutine_handle<> handle) {
   const BetweenSlices pause(record_.node.engine());
   if (record_.node.linger(record_.processor, event_)) return false;
   Cause cause;

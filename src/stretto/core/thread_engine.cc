@@ -98,11 +98,11 @@ double ThreadEngine::now() const noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
-void ThreadEngine::note_look() noexcept {
+[[gnu::hot]] void ThreadEngine::note_look() noexcept {
   if (watch_.note_look() && own_worker() != nullptr) watch_.end_watch();
 }
 
-bool ThreadEngine::others_want_worker() const noexcept {
+[[gnu::hot]] bool ThreadEngine::others_want_worker() const noexcept {
   const Worker* const worker = own_worker();
   if (worker == nullptr || worker->held() == nullptr) return false;
   return others_want(*worker->held(), seat_of(*worker));
@@ -213,7 +213,7 @@ Processor* ThreadEngine::take(Seat& seat) {
   return processor != nullptr ? processor : seat.local.pop();
 }
 
-Processor* ThreadEngine::take_shared(Seat& seat) {
+[[gnu::hot]] Processor* ThreadEngine::take_shared(Seat& seat) {
   std::atomic<std::uint32_t>& waiting = waiting_for(seat.service);
   if (waiting.load(std::memory_order_seq_cst) == 0) return nullptr;
   Seat* woken = nullptr;
@@ -229,7 +229,7 @@ Processor* ThreadEngine::take_shared(Seat& seat) {
   return processor;
 }
 
-Processor* ThreadEngine::next(Worker& worker) {
+[[gnu::hot]] Processor* ThreadEngine::next(Worker& worker) {
   Seat& seat = seat_of(worker);
   for (bool has_worked = true;; has_worked = false) {
     Processor* found = take(seat);
@@ -243,7 +243,7 @@ Processor* ThreadEngine::next(Worker& worker) {
 }
 
 // Looks for work for a moment. The service thread only does what nobody else does, so it does not linger.
-bool ThreadEngine::search(Seat& seat, bool has_worked, Processor*& found) {
+[[gnu::hot]] bool ThreadEngine::search(Seat& seat, bool has_worked, Processor*& found) {
   if (seat.service) return serve_overflow();
   searching_.fetch_add(1, std::memory_order_seq_cst);
   const bool has_napped = std::exchange(seat.has_napped, false) && !seat.was_woken;
@@ -263,7 +263,7 @@ void ThreadEngine::pass_on(Seat& seat, bool from_another) noexcept {
   if (seat.local.size() > 1 || (from_another && anyone_has_work(seat))) wake_one_for_tasks(Beds::Whom::sleepers);
 }
 
-bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {
+[[gnu::hot]] bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {
   Idling::Limits limits = options_.idling;
   if (!watch_.needed()) {  // whatever comes makes a task ready
     limits.spins = 0;
@@ -311,7 +311,7 @@ bool ThreadEngine::idle(Seat& seat, Idling& idling, const Look& look, const Over
   return false;
 }
 
-Processor* ThreadEngine::take_neglected(Seat& seat) {
+[[gnu::hot]] Processor* ThreadEngine::take_neglected(Seat& seat) {
   for (const auto& other : seats_) {
     // Before its length: what is there then has not been taken yet.
     const std::uint32_t taken = other->local.taken();
@@ -340,7 +340,7 @@ std::uint32_t ThreadEngine::taken_by_others(const Seat& seat) const noexcept {
 // Saves the way through the suspended task, the processor's queue and the engine's lists, some 0.1 us, where the answer
 // of a peer is what comes next. Others may be asleep meanwhile and are woken as ever: this worker does not count as
 // searching.
-bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
+[[gnu::hot]] bool ThreadEngine::linger(const Processor& held, const EventTable& table, Event event) noexcept {
   if (!watch_.needed()) return table.query(event) == EventState::triggered;
   Seat& seat = seat_of(*Worker::current());
   auto is_over = [&] {

@@ -10,7 +10,7 @@ namespace {
 thread_local Worker* this_worker = nullptr;  // determinism: which object the thread is, not who the thread is
 }
 
-Worker* Worker::current() noexcept { return this_worker; }
+[[gnu::hot]] Worker* Worker::current() noexcept { return this_worker; }
 
 Worker::Worker(Engine& engine, std::size_t number, std::size_t stack_bytes, bool guarded_stacks)
     : engine_(engine), number_(number), stack_bytes_(stack_bytes), guarded_stacks_(guarded_stacks) {}

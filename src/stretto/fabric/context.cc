@@ -160,12 +160,12 @@ bool Context::push(Item* item) noexcept {
   return head == nullptr;
 }
 
-bool Context::serve(Rest rest) noexcept {
+[[gnu::hot]] bool Context::serve(Rest rest) noexcept {
   if (serving() || !try_lock()) return false;
   return serve_list.poll(*this, rest);
 }
 
-unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept {
+[[gnu::hot]] unsigned Context::serve_until(unsigned turns, bool (*enough)(void*), void* argument) noexcept {
   if (serving() || !try_lock()) return 0;
   return serve_list.poll_until(*this, turns, enough, argument);
 }
@@ -177,7 +177,7 @@ void Context::lock() {
   while (!try_lock()) sched_yield();
 }
 
-bool Context::run_put_off() noexcept {
+[[gnu::hot]] bool Context::run_put_off() noexcept {
   if (put_off_.load(std::memory_order_relaxed) == nullptr) return false;
   bool any = false;
   auto run_all = [&] {
@@ -193,7 +193,7 @@ bool Context::run_put_off() noexcept {
   return any;
 }
 
-bool Context::drain(std::uint32_t budget) noexcept {
+[[gnu::hot]] bool Context::drain(std::uint32_t budget) noexcept {
   spent_ = 0;
   for (;;) {
     Item* item = leftover_.load(std::memory_order_relaxed);

@@ -53,7 +53,7 @@ void ClusterEndpoint::add_transport(std::unique_ptr<cluster::Transport> transpor
 
 void ClusterEndpoint::open() { open_ = true; }
 
-void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+[[gnu::hot]] void ClusterEndpoint::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   check_send(to, header, payload);
   if (cluster::Transport* const transport = route_to(to)) {
     count_request();
@@ -139,7 +139,7 @@ std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t
   return segment().contains(offset, bytes) ? segment().pointer(offset) : nullptr;
 }
 
-bool ClusterEndpoint::progress() {
+[[gnu::hot]] bool ClusterEndpoint::progress() {
   bool happened = false;
   for (const auto& transport : transports_) happened |= transport->progress();
   if (++passes_ >= passes_between_questions || look_at_bootstrap_.load(std::memory_order_relaxed)) {

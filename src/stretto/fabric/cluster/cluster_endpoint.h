@@ -38,14 +38,15 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
 
   void send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) override;
   std::shared_ptr<Multicast> multicast_to(std::span<const NodeId> peers) override;
-  void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
+  [[gnu::hot]] void send_to_all(Multicast& peers, MessageType type, ConstByteSpan header,
+                                ConstByteSpan payload) override {
     Endpoint::send_to_all(peers, type, header, payload);
     count_request();
   }
-  void begin_burst() noexcept override {
+  [[gnu::hot]] void begin_burst() noexcept override {
     for (const auto& transport : transports_) transport->begin_burst();
   }
-  void end_burst() noexcept override {
+  [[gnu::hot]] void end_burst() noexcept override {
     for (const auto& transport : transports_) transport->end_burst();
   }
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
@@ -53,7 +54,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool maps(NodeId peer) const override;
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   bool progress() override;
-  bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
+  [[gnu::hot]] bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
     cluster::Transport* const transport = route_to(peer);
     return transport != nullptr && transport->receive_from(peer, awaited, receiver);
   }
@@ -75,7 +76,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void disconnect(NodeId peer) override;
 
  private:
-  void on_message(const Message& message) override {
+  [[gnu::hot]] void on_message(const Message& message) override {
     if (!deaf_) deliver(message);
   }
   std::optional<ByteSpan> window(NodeId from, Offset offset, std::uint64_t bytes) override;

@@ -76,7 +76,8 @@ void MulticastRings::try_to_end(Ring& ring) {
   ring.is_to_end = !write(ring, static_cast<std::uint8_t>(OwnKind::multicast_end), {}, {});
 }
 
-bool MulticastRings::write(Ring& ring, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+[[gnu::hot]] bool MulticastRings::write(Ring& ring, std::uint8_t kind, ConstByteSpan header,
+                                        ConstByteSpan payload) noexcept {
   if (!ring.writer.try_write(kind, header, payload)) return false;
   PeerMemory::show_stores();
   for (HostPeer* const peer : ring.readers) peer->memory->ring_if_seen_armed();

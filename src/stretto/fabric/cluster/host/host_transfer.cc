@@ -42,7 +42,7 @@ class Progressing {
 
 }  // namespace
 
-void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
+[[gnu::hot]] void HostTransport::send(NodeId to, MessageType type, ConstByteSpan header, ConstByteSpan payload) {
   send_to(peer_of(to), static_cast<std::uint8_t>(type), header, payload);
 }
 
@@ -53,7 +53,8 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
   return multicasts_->to(std::move(list));
 }
 
-void HostTransport::send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
+[[gnu::hot]] void HostTransport::send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header,
+                                         ConstByteSpan payload) {
   try {
     if (can_send(peer) && !peer.outbox->send(kind, header, payload)) note_waiting(peer);
   } catch (const std::bad_alloc&) {
@@ -109,7 +110,7 @@ bool HostTransport::make_edge(HostPeer& peer) {
   return true;
 }
 
-bool HostTransport::progress() {
+[[gnu::hot]] bool HostTransport::progress() {
   if (control_ == nullptr || progressing_) return false;
   const Progressing guard(progressing_);
   bool happened = notice_senders();
@@ -122,7 +123,7 @@ bool HostTransport::progress() {
   return happened;
 }
 
-bool HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
+[[gnu::hot]] bool HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
   if (!is_noticed(peer)) [[unlikely]] {
     notice_senders();
@@ -182,7 +183,7 @@ bool HostTransport::take_up_senders() {
 }
 
 // Returns whether anything had come.
-bool HostTransport::receive(HostPeer& peer) {
+[[gnu::hot]] bool HostTransport::receive(HostPeer& peer) {
   const std::uint64_t before = taken_;
   LineHead head;
   for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, peer.reader, head);

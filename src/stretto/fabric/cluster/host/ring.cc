@@ -78,7 +78,7 @@ bool RingReader::whole() const noexcept {
 }
 
 // One line after the other, as they come.
-LineState RingReader::take_further(std::byte* buffer, std::uint32_t lines) noexcept {
+[[gnu::hot]] LineState RingReader::take_further(std::byte* buffer, std::uint32_t lines) noexcept {
   for (std::uint32_t line = 1; line < lines; ++line) {
     LineState state = LineState::empty;
     for (unsigned looks = 0; state == LineState::empty && looks < most_looks_at_further; ++looks) {
