@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of docs/guide, tried as a reader would: each does what the guide says.
+"""The commands of docs/guide that stand in lines of their own, tried as a reader would: each does what the guide says.
 
 Called as: guides_test.py FOLDER_OF_PROGRAMS [unittest arguments]. Those of solve_a_sparse_system.md are in the tests of
 that program.
@@ -28,10 +28,10 @@ class Guide(InFolder):
             text = text.replace(long, short)
         return re.findall(r"(?m)^    ((?:STRETTO_\w+=\S+ )?(?:build/release/bin/|stretto )\S.*)$", text)
 
-    def run_command(self, command, **settings):
+    def run_command(self, command):
         path = f"{self.folder}:{PROGRAMS}:{os.environ['PATH']}"
         line = command.replace("build/release/bin/", "")
-        return call(["bash", "-c", line], self.folder, PATH=path, **settings)
+        return call(["bash", "-c", line], self.folder, PATH=path)
 
     def run_all(self, guide, count):
         """Those commands that succeed, by what they have printed."""
@@ -67,7 +67,7 @@ class RunOnSeveralHosts(Guide):
     def test_commands(self):
         ssh = self.write("ssh", '#!/bin/sh\nhost=$1\nshift\nexec env STRETTO_HOST_ID=$host "$@"\n')
         ssh.chmod(0o755)
-        printed = self.run_all("run_on_several_hosts.md", 4)
+        printed = self.run_all("run_on_several_hosts.md", 5)
         self.assertTrue((self.folder / "costs.json").exists())
         jobs = {command: lines for command, lines in printed.items() if "first_steps" in command}
         self.assertEqual(len(jobs), 3)

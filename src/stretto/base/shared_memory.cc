@@ -31,7 +31,7 @@ bool set_aside(int shared_memory, std::size_t offset, std::size_t bytes) noexcep
   return result == 0;
 }
 
-bool has_huge_pages_to_share(std::size_t count) noexcept {
+bool has_huge_pages_to_share(std::size_t count) {
   try {
     const std::size_t bytes = count * huge_page_bytes;
     const Descriptor memory = make_shared_memory("probe", bytes);

@@ -16,6 +16,6 @@ Descriptor make_shared_memory(const char* name, std::size_t bytes);
 bool set_aside(int shared_memory, std::size_t offset, std::size_t bytes) noexcept;
 
 /// Whether so many huge pages can be had for shared memory now (`gather_into_huge_page`): tries, and gives them back.
-bool has_huge_pages_to_share(std::size_t count) noexcept;
+bool has_huge_pages_to_share(std::size_t count);
 
 }  // namespace stretto
