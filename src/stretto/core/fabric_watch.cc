@@ -25,6 +25,9 @@ constexpr int calm_ticks_before_rare_ones = 50;
 // soon as one has not, as many as before.
 constexpr int attended_ticks_before_rarer_ones = 8;
 constexpr int most_attended_ticks = 2 * attended_ticks_before_rarer_ones;
+// How long the service thread sleeps at most while large data flow: longer from one time to the next while they do.
+constexpr long least_flow_nanoseconds = 125'000;
+constexpr long most_flow_nanoseconds = 4'000'000;
 // How long the service thread looks for the next message of something large before it sleeps until one comes. The
 // kernel may let a thread that wakes up often wait for a tick of its own (4 ms) where another one computes on its core.
 constexpr double engaged_seconds = 300e-6;
@@ -148,6 +151,7 @@ bool FabricWatch::arm(int watcher) {
 
 bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   if (endpoints_.empty()) return false;
+  const bool flowed = std::exchange(flows_, false);
   const std::uint64_t polls_before = std::exchange(polls_seen_, polls());
   const std::uint64_t looks_before = std::exchange(looks_seen_, looks_.load(std::memory_order_relaxed));
   const bool polled = polls_seen_ != polls_before;
@@ -158,7 +162,17 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   if (attended && !polled) poll_for_service();
   if (attended) return false;
   stay_engaged(do_others, stopping);
-  return must_rest() == 0 && arm(service);
+  let_flow(flowed);
+  return (flows_ || must_rest() == 0) && arm(service);
+}
+
+// Where it goes on for longer than the service thread has slept, that may sleep for longer; where it is over, that was
+// too long.
+void FabricWatch::let_flow(bool flowed) {
+  for (fabric::Endpoint* const endpoint : endpoints_) flows_ |= endpoint->let_flow();
+  if (!flowed) return;
+  const long next = flows_ ? 2 * flow_nanoseconds_ : flow_nanoseconds_ / 2;
+  flow_nanoseconds_ = std::clamp(next, least_flow_nanoseconds, most_flow_nanoseconds);
 }
 
 // It must not wait for a worker that it may have displaced.
@@ -206,6 +220,7 @@ long FabricWatch::tick_nanoseconds(bool armed, bool workers_sleep) const noexcep
 // then wakes it.
 std::optional<timespec> FabricWatch::tick_of_service(bool armed, bool workers_sleep) {
   if (endpoints_.empty()) return std::nullopt;
+  if (armed && flows_) return timespec{0, flow_nanoseconds_};
   looks_again_ = engaged() && !looks_again_;
   calm_ticks_ = found_unattended_ ? 0 : std::min(calm_ticks_, calm_ticks_before_rare_ones - 1) + 1;
   quiet_ticks_ = watcher_.load() != nobody ? quiet_ticks_ + 1 : 0;

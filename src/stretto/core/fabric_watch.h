@@ -99,7 +99,7 @@ class FabricWatch {
   /// Takes the watch, unless a worker has polled or looked since it was last asked for; where none has polled, polls
   /// once itself, for what nobody looks for. If there is something large under way and nobody else serves, stays with
   /// it first, for a while: meanwhile it calls `do_others`, which returns whether it had anything to do, until
-  /// `stopping`.
+  /// `stopping`. Leaves large data on their way over a network alone (Endpoint::let_flow).
   bool arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
   /// How long it may sleep now, with the watch or without; none: until it is woken. `workers_sleep`: some, so that a
   /// tick displaces nobody.
@@ -129,6 +129,7 @@ class FabricWatch {
   void note_poll();
   std::uint64_t polls() const noexcept;
   std::uint64_t waits() const noexcept;
+  void let_flow(bool flowed);
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;
   void stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
@@ -159,6 +160,8 @@ class FabricWatch {
   int attended_ticks_ = 0;                            // in a row, in which a worker polled
   bool found_unattended_ = false;
   bool looks_again_ = false;
+  bool flows_ = false;  // large data, when it last wanted to sleep
+  long flow_nanoseconds_ = 1'000'000;
   double woke_up_ = 0;
 };
 

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -29,6 +31,9 @@ class PolledEndpoint final : public test::TestEndpoint {
   }
   int descriptor() const override { return 0; }
   bool arm() override { return when_armed(); }
+  bool let_flow() override { return flows; }
+
+  bool flows = false;
 };
 
 class FabricWatchTest : public ::testing::Test {
@@ -119,6 +124,42 @@ TEST_F(FabricWatchTest, TheRarestTicksAreAPartOfASecond) {
     EXPECT_EQ(tick.tv_sec, 0);
     EXPECT_LT(tick.tv_nsec, 1'000'000'000);
   }
+}
+
+// Large data are on their way, to a node whose workers compute: they need not wake the service thread for each part.
+TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1);
+  const std::atomic<bool> stopping{true};
+  const auto sleeps = [&](bool flows) {
+    endpoint_.flows = flows;
+    EXPECT_TRUE(watch.arm_service([] { return false; }, stopping));
+    const std::optional<timespec> tick = watch.tick_of_service(true, false);
+    EXPECT_TRUE(watch.disarm(FabricWatch::service));
+    return tick ? tick->tv_nsec : std::numeric_limits<long>::max();
+  };
+  const long first = sleeps(true);
+  long longest = sleeps(true);
+  EXPECT_EQ(longest, 2 * first) << "they went on";
+  for (int i = 0; i < 100; ++i) longest = sleeps(true);
+  EXPECT_LT(longest, 10'000'000) << "what else comes waits for it";
+  EXPECT_GE(sleeps(false), 1'000'000) << "sleeps as ever";
+  EXPECT_EQ(sleeps(true), longest / 2) << "they had ended";
+  for (int i = 0; i < 100; ++i) {
+    sleeps(true);
+    sleeps(false);
+  }
+  EXPECT_LT(sleeps(true), first) << "it was too long each time";
+  EXPECT_GE(sleeps(true), 100'000) << "it never spins";
+}
+
+// Whatever they are about, workers that poll take all that comes.
+TEST_F(FabricWatchTest, WhereAWorkerPollsNothingIsLeftToFlow) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1);
+  endpoint_.flows = true;
+  const timespec usual = tick_after_look(watch, true);
+  EXPECT_EQ(usual.tv_nsec, tick(1).tv_nsec);
 }
 
 // The service thread is about to take the watch when a worker takes it from it and sleeps; then it finds something,

@@ -154,6 +154,11 @@ class Endpoint {
   /// thread at a time, which serves no context.
   virtual bool arm() { return true; }
   virtual void disarm() {}
+  /// For a thread that looks after this endpoint for others, who compute, and is about to arm. Where large data are on
+  /// their way over a network, gives that as much as it takes of what waits to leave, and has who sleeps woken for
+  /// those data only when much of them has come, up to the next progress; returns whether there are any. One thread at
+  /// a time, which serves no context.
+  virtual bool let_flow() { return false; }
 
   /// Declares a peer lost: closes the connection and tells the observers once.
   void lose(NodeId peer, const Error& cause);

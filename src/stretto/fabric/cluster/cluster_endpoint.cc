@@ -200,6 +200,15 @@ void ClusterEndpoint::disarm() {
   look_at_bootstrap_.store(true, std::memory_order_relaxed);
 }
 
+bool ClusterEndpoint::let_flow() {
+  bool flows = false;
+  if (Context::serving()) return flows;
+  context().try_enter([&] {
+    for (const auto& transport : transports_) flows |= transport->let_flow();
+  });
+  return flows;
+}
+
 bool ClusterEndpoint::flushed() const {
   return std::all_of(transports_.begin(), transports_.end(), [](const auto& one) { return one->flushed(); });
 }

@@ -63,6 +63,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm() override;
   void disarm() override;
+  bool let_flow() override;
 
   /// From now on nothing is called back, neither handlers nor observers nor completions: they may be gone. What arrives
   /// is read and dropped, so that peers get room for what they send.

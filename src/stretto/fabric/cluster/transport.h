@@ -114,6 +114,9 @@ class Transport {
   /// The endpoint is awake again: nobody needs to ring. Called after every `arm` that returned true. Any thread.
   virtual void disarm() = 0;
 
+  /// See Endpoint.
+  virtual bool let_flow() { return false; }
+
   /// Whether this transport notices the death of its peers by itself, and after their last messages; otherwise the
   /// launcher's word for a death counts, too.
   virtual bool sees_death() const { return false; }

@@ -13,6 +13,9 @@ namespace stretto::fabric::cluster::network {
 /// A carrier's end of a connection. Compared here, and given back to the carrier, nothing else.
 class Connection;
 
+/// The most bytes of a put or get that one frame carries.
+inline constexpr std::size_t most_piece_bytes = std::size_t{64} * 1024;
+
 /// What hears of frames, from inside `Carrier::progress`. It may send and connect from inside; it must neither close
 /// nor progress.
 class FrameSink {
@@ -36,7 +39,8 @@ class FrameSink {
 class Sending {
  public:
   virtual ~Sending() = default;
-  /// The frame has left, or never will: its memory is free again. From inside `Carrier::progress` or `close`.
+  /// The frame has left, or never will: its memory is free again. From inside `Carrier::progress`, `let_flow` or
+  /// `close`.
   virtual void sent() noexcept = 0;
 };
 
@@ -71,6 +75,9 @@ class Carrier {
   /// Lets go of a connection at once. Frames that had not left are `sent`, here or in `progress`.
   virtual void close(Connection* connection) = 0;
 
+  /// How many bytes of a put or get go best into one frame. Small frames may overtake between two pieces.
+  virtual std::size_t piece_bytes() const noexcept { return most_piece_bytes; }
+
   /// Sends only if no memory of the caller's is needed after the call; returns whether it did.
   virtual bool try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) = 0;
   /// Sends; returns whether the frame has left. If not, header and data must stay as they are until `sending.sent()`,
@@ -82,6 +89,8 @@ class Carrier {
   virtual int descriptor() const noexcept = 0;
   /// See Transport::arm.
   virtual bool arm() = 0;
+  /// See Endpoint.
+  virtual bool let_flow() { return false; }
   /// Whether all that was sent has left this process. Where it has not, later calls, with progress between, say true.
   virtual bool flush() = 0;
 

@@ -17,7 +17,7 @@ namespace stretto::fabric::cluster::network {
 using Nonce = std::array<std::byte, 16>;
 
 /// Of all that is said below. What a node publishes names it, and so do greetings.
-inline constexpr std::uint8_t wire_version = 3;
+inline constexpr std::uint8_t wire_version = 4;
 
 // What travels between hosts. Each frame is one active message: a header, encoded here, and data, which stays where it
 // is. No frame says who sent it: the connection does.

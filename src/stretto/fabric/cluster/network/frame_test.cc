@@ -137,7 +137,7 @@ TEST(Frames, UnknownKindsTypesAndVersionsAreRefused) {
   expect_bad(with(1, 1), 0, "its second byte is not zero");
   bytes = bytes_of_frame(Greeting{});
   expect_bad(with(1, 2), 0, "neither first nor an answer");
-  expect_bad(with(FrameHeader::prefix_bytes, 1), 0, "wire version 1 where 3 is expected");
+  expect_bad(with(FrameHeader::prefix_bytes, 1), 0, "wire version 1 where 4 is expected");
 }
 
 // Whatever one changes, the result is an error or a frame that says just this: nothing is read past the end, and no

@@ -45,6 +45,7 @@ class NetworkTransport final : public Transport, private network::FrameSink, pri
   int descriptor() const override { return carrier_->descriptor(); }
   bool arm() override;
   void disarm() override {}
+  bool let_flow() override { return carrier_->let_flow(); }
   /// Completions fire from later calls of `progress` where the carrier still reads a put's source.
   void disconnect(NodeId peer) override;
   bool flushed() const override;

@@ -131,8 +131,8 @@ TEST_P(NetworkTransfer, GetFills) {
 INSTANTIATE_TEST_SUITE_P(
     Sizes, NetworkTransfer,
     ::testing::Combine(::testing::ValuesIn(networks_under_test),
-                       ::testing::Values(0, 1, 8, 4096, 8192, network::piece_bytes - 1, network::piece_bytes,
-                                         network::piece_bytes + 1, 1000000, 8 * mib)),
+                       ::testing::Values(0, 1, 8, 4096, 8192, network::most_piece_bytes - 1, network::most_piece_bytes,
+                                         network::most_piece_bytes + 1, 1000000, 8 * mib)),
     [](const auto& test) { return carrier_of(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param)); });
 
 TEST_P(EachNetwork, ManyTransfersAndMessagesAtOnceAllComplete) {
@@ -217,7 +217,7 @@ TEST_P(EachNetwork, AHandlerMaySendFromInside) {
 
 TEST_P(EachNetwork, APutOutsideOfTheSegmentCostsTheConnection) {
   FakeJob job(GetParam(), 2, 1000);
-  const std::vector<std::byte> source(2 * network::piece_bytes);
+  const std::vector<std::byte> source(2 * network::most_piece_bytes);
   CountedCompletion done;
   job[0].transport->put(1, 990, source, 1, &done);
   ASSERT_TRUE(job.drive([&] { return job[0].lost(1) && done.fired > 0; }));

@@ -120,7 +120,7 @@ void Outbox::give_pieces() {
     const auto current = transfer;
     PutPiece& next = current->next;
     const ConstByteSpan data =
-        current->source.subspan(next.at, std::min<std::size_t>(piece_bytes, current->source.size() - next.at));
+        current->source.subspan(next.at, std::min(carrier_.piece_bytes(), current->source.size() - next.at));
     std::unique_ptr<Packet> packet = fresh_packet();
     if (current->is_put) {
       encode(next, packet->header);

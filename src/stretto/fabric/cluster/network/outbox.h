@@ -13,10 +13,6 @@
 
 namespace stretto::fabric::cluster::network {
 
-/// How many bytes of a put or get one frame carries: just under the 64 KiB that UCX's TCP sends and receives as one
-/// (measured with bare UCX on a loopback: 5 to 7 GB/s, frames of 8 MiB 3). Small frames may overtake between two
-/// pieces.
-inline constexpr std::size_t piece_bytes = std::size_t{60} * 1024;
 /// How many frames of one peer the carrier may hold: small ones, and pieces. What is more waits here.
 inline constexpr std::size_t max_frames_under_way = 64;
 inline constexpr std::size_t max_pieces_under_way = 4;

@@ -6,24 +6,17 @@
 #include <utility>
 
 #include "stretto/base/error.h"
+#include "stretto/fabric/cluster/network/carrier.h"
 #include "stretto/fabric/cluster/network/frame.h"
-#include "stretto/fabric/cluster/network/outbox.h"
 
 namespace stretto::fabric::cluster::network {
 namespace {
 
 // More than any honest frame has; those that judge frames see what is a little too large, and name it.
-constexpr std::size_t max_data_bytes = std::max(2 * max_message_bytes, piece_bytes);
-static_assert(FrameHeader::max_bytes <= 0xFFFF && max_data_bytes <= 0xFFFF, "a prefix has 16 bits for each");
-
-void put_number(std::byte* at, std::size_t value) noexcept {
-  at[0] = static_cast<std::byte>(value & 0xFFU);
-  at[1] = static_cast<std::byte>(value >> 8U);
-}
-
-std::size_t number_at(const std::byte* at) noexcept {
-  return std::to_integer<std::size_t>(at[0]) | std::to_integer<std::size_t>(at[1]) << 8U;
-}
+constexpr std::size_t max_data_bytes = std::max(2 * max_message_bytes, most_piece_bytes);
+constexpr unsigned header_bits = 12;
+constexpr std::uint32_t header_mask = (1U << header_bits) - 1;
+static_assert(FrameHeader::max_bytes <= header_mask && max_data_bytes < 1U << (32 - header_bits), "see prefix_of");
 
 struct Sizes {
   std::size_t header;
@@ -34,7 +27,9 @@ struct Sizes {
 
 // REQUIRES: a whole prefix.
 Sizes sizes_of(const std::byte* prefix) {
-  const Sizes sizes{number_at(prefix), number_at(prefix + 2)};
+  std::uint32_t number = 0;
+  for (unsigned i = 0; i < sizeof(FramePrefix); ++i) number |= std::to_integer<std::uint32_t>(prefix[i]) << (8U * i);
+  const Sizes sizes{number & header_mask, number >> header_bits};
   if (sizes.header > FrameHeader::max_bytes || sizes.data > max_data_bytes) {
     throw Error(ErrorCode::bad_input, "the stream promises a frame with a header of " + std::to_string(sizes.header) +
                                           " and data of " + std::to_string(sizes.data) + " bytes");
@@ -45,9 +40,9 @@ Sizes sizes_of(const std::byte* prefix) {
 }  // namespace
 
 FramePrefix prefix_of(ConstByteSpan header, ConstByteSpan data) noexcept {
+  const auto number = static_cast<std::uint32_t>(header.size() | data.size() << header_bits);
   FramePrefix prefix;
-  put_number(prefix.data(), header.size());
-  put_number(prefix.data() + 2, data.size());
+  for (unsigned i = 0; i < prefix.size(); ++i) prefix[i] = static_cast<std::byte>(number >> (8U * i));
   return prefix;
 }
 

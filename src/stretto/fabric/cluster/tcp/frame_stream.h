@@ -9,8 +9,8 @@
 
 namespace stretto::fabric::cluster::network {
 
-// Frames in a stream of bytes: each is a prefix {bytes of the header, bytes of the data}, both 16 bits and
-// little-endian, then header and data.
+// Frames in a stream of bytes: each is a prefix {bytes of the header: 12 bits, bytes of the data: 20 bits}, one
+// little-endian number, then header and data.
 
 using FramePrefix = std::array<std::byte, 4>;
 

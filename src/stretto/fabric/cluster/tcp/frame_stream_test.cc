@@ -12,6 +12,7 @@
 #include "stretto/base/error.h"
 #include "stretto/base/random.h"
 #include "stretto/base/test_support.h"
+#include "stretto/fabric/cluster/network/carrier.h"
 #include "stretto/fabric/cluster/network/frame.h"
 
 namespace stretto::fabric::cluster::network {
@@ -43,7 +44,7 @@ TEST(FrameStream, HoweverItIsCutTheSameFramesComeOutSeeds) {
     Random random(seed);
     Frames sent;
     for (std::uint64_t i = random.below(20); i > 0; --i) {
-      const std::size_t most = random.below(4) == 0 ? 60000 : 100;
+      const std::size_t most = random.below(4) == 0 ? most_piece_bytes + 1 : 100;
       sent.emplace_back(random_bytes(random, random.below(FrameHeader::max_bytes + 1)),
                         random_bytes(random, random.below(most)));
     }
@@ -149,13 +150,10 @@ TEST(FrameStream, AnUnfinishedFrameShows) {
 }
 
 TEST(FrameStream, WhatPromisesTooMuchIsRefusedBeforeItIsKept) {
-  for (const auto& [header, data] :
-       {std::pair<unsigned, unsigned>{FrameHeader::max_bytes + 1, 0}, {1, 62000}, {1, 0xFFFF}, {0xFFFF, 0xFFFF}}) {
+  for (const std::size_t promise : {FrameHeader::max_bytes + 1, 1 + ((most_piece_bytes + 1) << 12U),
+                                    std::size_t{0xFFFFF000}, std::size_t{0xFFFFFFFF}}) {
     FramePrefix prefix;
-    for (unsigned i = 0; i < 2; ++i) {
-      prefix[i] = static_cast<std::byte>(header >> (8U * i));
-      prefix[2 + i] = static_cast<std::byte>(data >> (8U * i));
-    }
+    for (unsigned i = 0; i < 4; ++i) prefix[i] = static_cast<std::byte>(promise >> (8U * i));
     const auto nothing = [](ConstByteSpan, ConstByteSpan) { FAIL(); };
     EXPECT_THROW(FrameReader().read(prefix, nothing), Error);
     FrameReader in_pieces;

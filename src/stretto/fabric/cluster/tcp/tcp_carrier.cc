@@ -26,6 +26,8 @@ namespace {
 
 // Many small frames, or the beginning of a large one, of which the rest is received where it belongs.
 constexpr std::size_t buffer_bytes = std::size_t{8} * 1024;
+// Of large data, before who sleeps is woken for them, unless it wakes up by itself.
+constexpr std::size_t much_bytes = std::size_t{512} * 1024;
 // Before other sockets have their turn.
 constexpr std::size_t bytes_in_a_row = std::size_t{1} << 20U;
 // Callers that have not said who they are, beside the expected ones; of more, the oldest is dropped.
@@ -84,10 +86,13 @@ struct TcpCarrier::Socket {
   Link* link = nullptr;  // null while `called`
   bool readable = false;
   bool writable = false;
-  bool hung_up = false;  // the end of the stream is there to be read
-  bool queued = false;   // in ready_
-  bool deaf = false;     // what comes is no stream of frames
-  int ticks = 0;         // while asking
+  bool hung_up = false;        // the end of the stream is there to be read
+  bool queued = false;         // in ready_
+  bool deaf = false;           // what comes is no stream of frames
+  bool has_come = false;       // anything, since that was last asked
+  bool is_heard_late = false;  // wakes nobody before much has come
+  bool holds_more = false;     // in the kernel
+  int ticks = 0;               // while asking
   std::vector<std::byte> greeting;
   FrameReader reader;
 };
@@ -251,6 +256,40 @@ void TcpCarrier::drain(Link& link) {
 
 bool TcpCarrier::flush() { return unsent_ == 0; }
 
+// To the kernel, as much as it may hold at all. So much stands before what is sent next, which is why it gets less
+// while somebody is there to give it more in time.
+void TcpCarrier::hand_over(Link& link) {
+  if (link.sends == nullptr || link.unsent.empty()) return;
+  set_send_buffer(link.sends->descriptor, SendBuffer::of_who_leaves);
+  link.sends->holds_more = is_left_alone_ = true;
+  drain(link);
+}
+
+// Data are on their way of which some have just come, and of whose frame some have not: of a peer that stops in the
+// middle nobody waits for more than once.
+bool TcpCarrier::let_flow() {
+  for (const auto& [process, link] : links_) hand_over(*link);
+  bool flows = false;
+  for (const auto& socket : sockets_) {
+    const bool has_come = std::exchange(socket->has_come, false);
+    if (!has_come || socket->stage != Stage::open || socket->deaf || socket->reader.between_frames()) continue;
+    set_least_heard(socket->descriptor, much_bytes);
+    socket->is_heard_late = is_left_alone_ = flows = true;
+  }
+  return flows;
+}
+
+void TcpCarrier::return_to_all() {
+  is_left_alone_ = false;
+  for (const auto& socket : sockets_) {
+    if (std::exchange(socket->holds_more, false)) set_send_buffer(socket->descriptor, SendBuffer::of_who_stays);
+    if (!std::exchange(socket->is_heard_late, false)) continue;
+    set_least_heard(socket->descriptor, 1);
+    socket->readable = true;
+    queue(*socket);
+  }
+}
+
 // Events.
 
 TcpCarrier::Socket& TcpCarrier::add(Socket fresh) {
@@ -324,6 +363,7 @@ bool TcpCarrier::arm() { return watch_again() && ready_.empty() && !callers_ && 
 
 bool TcpCarrier::progress() {
   dropped_.clear();
+  if (is_left_alone_) return_to_all();
   choose_unwatched();
   const bool came = unwatched_ != nullptr && advance_unwatched();
   if (unwatched_ != nullptr && ready_.empty() && ++polls_ % polls_between_looks != 0) return came;
@@ -416,6 +456,7 @@ bool TcpCarrier::receive(Socket& socket) {
     const ByteSpan place = place_in(socket);
     const Moved moved = receive_some(socket.descriptor, place, buffer_);
     received += moved.bytes;
+    socket.has_come = socket.has_come || moved.bytes != 0;
     if (moved.bytes != 0) take(socket, std::min(moved.bytes, place.size()), moved.bytes);
     if (!socket.descriptor || socket.deaf) return true;
     if (moved.ended) {

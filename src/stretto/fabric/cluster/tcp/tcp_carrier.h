@@ -38,6 +38,7 @@ class TcpCarrier final : public Carrier {
   bool progress() override;
   int descriptor() const noexcept override { return events_.number(); }
   bool arm() override;
+  bool let_flow() override;
   bool flush() override;
   std::vector<std::string> networks(Connection* connection) const override;
 
@@ -52,6 +53,8 @@ class TcpCarrier final : public Carrier {
   bool watch_again();
   bool advance_unwatched();
   bool progress_watched();
+  void hand_over(Link& link);
+  void return_to_all();
   void set_clock(time_t seconds);
   bool look();
   void queue(Socket& socket);
@@ -89,8 +92,9 @@ class TcpCarrier final : public Carrier {
   std::vector<Socket*> ready_;                    // to be looked at
   std::vector<Socket*> turn_;                     // being looked at
   std::map<ProcessId, std::unique_ptr<Link>> links_;
-  std::size_t asked_ = 0;   // sockets that wait for an answer
-  std::size_t unsent_ = 0;  // frames that wait for room
+  std::size_t asked_ = 0;       // sockets that wait for an answer
+  std::size_t unsent_ = 0;      // frames that wait for room
+  bool is_left_alone_ = false;  // since let_flow changed some sockets
   std::vector<std::byte> buffer_;
 };
 

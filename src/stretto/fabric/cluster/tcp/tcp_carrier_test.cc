@@ -239,6 +239,14 @@ TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
   EXPECT_TRUE(end.failure.empty());
 }
 
+/// Whether who sleeps at that end's descriptor is woken, at the latest after so long.
+bool wakes(const End& end, int milliseconds) {
+  pollfd sleep{end.carrier.descriptor(), POLLIN, 0};
+  return poll(&sleep, 1, milliseconds) == 1;
+}
+
+constexpr int a_minute = 60'000;
+
 /// A peer that sends a frame with 40,000 bytes of data half by half.
 class HalfByHalf {
  public:
@@ -252,6 +260,11 @@ class HalfByHalf {
   const std::vector<std::byte>& data() const { return data_; }
   void say_first() { say(socket_, ConstByteSpan(data_).first(data_.size() / 2)); }
   void say_second() { say(socket_, ConstByteSpan(data_).subspan(data_.size() / 2)); }
+  void say_more() {
+    say(socket_, prefix_of({}, data_));
+    say(socket_, data_);
+  }
+  void hang_up() { socket_.reset(); }
 
  private:
   const std::vector<std::byte> data_ = pattern(40000, 2);
@@ -284,6 +297,79 @@ TEST(TcpCarrier, NothingIsReceivedWhereItBelongsNoMore) {
   ASSERT_TRUE(drive({&end}, [&] { return end.frames.size() == 1; }));
   EXPECT_EQ(end.frames[0], (std::pair<std::size_t, std::size_t>(24, 40000)));
   EXPECT_TRUE(std::all_of(given_up.begin() + 20000, given_up.end(), [](std::byte b) { return b == std::byte{}; }));
+}
+
+/// An end that sleeps in the middle of a frame, which it lets flow.
+struct LettingFlow {
+  LettingFlow() {
+    EXPECT_FALSE(end.carrier.let_flow()) << "nothing is on its way";
+    end.place.resize(40000);
+    peer.say_first();
+    EXPECT_TRUE(drive({&end}, [&] { return end.place[19999] == peer.data()[19999]; }));
+    EXPECT_TRUE(end.carrier.let_flow());
+    EXPECT_TRUE(end.carrier.arm());
+  }
+  bool has_frames(std::size_t count) {
+    return drive({&end}, [&] { return end.frames.size() == count; });
+  }
+
+  End end;
+  HalfByHalf peer{end};
+};
+
+TEST(TcpCarrier, WhatFlowsWakesNobody) {
+  LettingFlow flow;
+  flow.peer.say_second();
+  EXPECT_FALSE(wakes(flow.end, 0));
+  ASSERT_TRUE(flow.has_frames(1)) << "who wakes up by itself finds it";
+  EXPECT_EQ(flow.end.place, flow.peer.data());
+  EXPECT_FALSE(flow.end.carrier.let_flow()) << "the frame is whole";
+  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
+  flow.peer.say_more();
+  EXPECT_TRUE(wakes(flow.end, a_minute));
+}
+
+TEST(TcpCarrier, MuchOfWhatFlowsWakes) {
+  LettingFlow flow;
+  flow.peer.say_second();
+  std::size_t more = 0;
+  for (; !wakes(flow.end, 0); ++more) {
+    ASSERT_LT(more, 100U) << "nobody is ever woken";
+    flow.peer.say_more();
+  }
+  EXPECT_GT(more, 2U) << "that is not much";
+  EXPECT_TRUE(flow.has_frames(1 + more));
+}
+
+TEST(TcpCarrier, TheEndOfWhatFlowsWakes) {
+  LettingFlow flow;
+  flow.peer.hang_up();
+  EXPECT_TRUE(wakes(flow.end, a_minute));
+}
+
+// Otherwise an idle job would go on looking for what does not come.
+TEST(TcpCarrier, WhatStopsInTheMiddleIsLetFlowOnce) {
+  LettingFlow flow;
+  while (flow.end.carrier.progress()) {
+  }
+  EXPECT_FALSE(flow.end.carrier.let_flow());
+  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
+  flow.peer.say_second();
+  EXPECT_TRUE(wakes(flow.end, a_minute));
+  EXPECT_TRUE(flow.has_frames(1));
+}
+
+// Who polls reads all that is there, however little it is.
+TEST(TcpCarrier, WhoPollsWhatFlowedHearsAllAgain) {
+  LettingFlow flow;
+  while (flow.end.carrier.progress()) {
+  }
+  flow.peer.say_second();
+  ASSERT_TRUE(flow.has_frames(1));
+  for (std::size_t frames = 2; frames <= 4; ++frames) {
+    flow.peer.say_more();
+    ASSERT_TRUE(flow.has_frames(frames));
+  }
 }
 
 TEST(TcpCarrier, TheNextAddressIsTriedWhereOneLeadsElsewhere) {
@@ -371,14 +457,6 @@ class LongPolled {
   Connection* to_end_ = nullptr;
 };
 
-/// Whether who sleeps at that end's descriptor is woken, at the latest after so long.
-bool wakes(const End& end, int milliseconds) {
-  pollfd sleep{end.carrier.descriptor(), POLLIN, 0};
-  return poll(&sleep, 1, milliseconds) == 1;
-}
-
-constexpr int a_minute = 60'000;
-
 TEST(TcpCarrier, WhoPollsForLongReadsItsOnlyConnectionUnasked) {
   LongPolled ends;
   for (std::size_t frames = 1; frames <= 3; ++frames) {
@@ -452,6 +530,24 @@ TEST(TcpCarrier, WhatTheKernelDoesNotTakeAtOnceLeavesAfterLongPolling) {
   ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == frames; }));
   EXPECT_EQ(sending.count, 1);
   EXPECT_TRUE(ends.end.carrier.flush());
+}
+
+// As much as it may: until somebody is there again, who gives it what is left in time.
+TEST(TcpCarrier, WhatIsLetFlowLeavesAtOnce) {
+  LongPolled ends;
+  const std::vector<std::byte> header = pattern(4, 1);
+  const std::vector<std::byte> data = pattern(60'000, 2);
+  Counted sending;
+  std::size_t frames = 1;
+  while (ends.end.carrier.send(ends.to_other(), header, data, sending)) ++frames;
+  ends.end.carrier.let_flow();
+  EXPECT_EQ(sending.count, 1);
+  EXPECT_TRUE(ends.end.carrier.flush());
+  EXPECT_TRUE(ends.end.carrier.send(ends.to_other(), header, data, sending)) << "there is room for more";
+  ends.end.carrier.progress();
+  EXPECT_FALSE(ends.end.carrier.send(ends.to_other(), header, data, sending)) << "there is none any more";
+  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == frames + 2; }));
+  EXPECT_EQ(sending.count, 2);
 }
 
 // All interfaces, as is the default: two ends in one process reach each other by any of them.

@@ -27,6 +27,9 @@ class UcxCarrier final : public Carrier {
   void expect(std::size_t /*processes*/) override {}  // UCX hears all
   Connection* connect(ConstByteSpan address, ConnectionOwner& owner) override;
   void close(Connection* connection) override;
+  /// Just under the 64 KiB that UCX's TCP sends and receives as one (measured with bare UCX on a loopback: 5 to 7 GB/s,
+  /// frames of 8 MiB 3).
+  std::size_t piece_bytes() const noexcept override { return std::size_t{60} * 1024; }
   bool try_send(Connection* to, ConstByteSpan header, ConstByteSpan data) override;
   bool send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) override;
   bool progress() override;
