@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -211,6 +212,30 @@ TEST_P(EachNetwork, AHandlerMaySendFromInside) {
   };
   job[0].send(1, {}, pattern(12000, 4));
   ASSERT_TRUE(job.drive([&] { return returned == 100; }));
+}
+
+// Whoever looks after a node may let what is on its way flow, at any time, beside small messages.
+TEST_P(EachNetwork, WhatIsLetFlowArrives) {
+  FakeJob job(GetParam(), 2, 8 * mib);
+  const std::vector<std::byte> source = pattern(8 * mib, 5);
+  constexpr std::size_t parts = 16;
+  constexpr std::size_t bytes = 8 * mib / parts;
+  std::array<CountedCompletion, 2 * parts> puts;
+  for (std::size_t i = 0; i < puts.size(); ++i) {
+    const auto from = static_cast<NodeId>(i % 2);
+    const std::size_t at = i / 2 * bytes;
+    job[from].transport->put(1 - from, at, ConstByteSpan(source).subspan(at, bytes), i / 2, &puts[i]);
+    job[from].send(1 - from, {}, pattern(100, i));
+  }
+  bool has_flowed = false;
+  ASSERT_TRUE(job.drive([&] {
+    for (const NodeId node : {NodeId{0}, NodeId{1}}) has_flowed |= job[node].transport->let_flow();
+    return job[0].notifications.size() == parts && job[1].notifications.size() == parts &&
+           job[0].received.size() == parts && job[1].received.size() == parts;
+  }));
+  EXPECT_EQ(job[0].segment, source);
+  EXPECT_EQ(job[1].segment, source);
+  EXPECT_EQ(has_flowed, carrier_of(GetParam()) == "tcp");
 }
 
 // Bad ranges, and the end of a connection.
