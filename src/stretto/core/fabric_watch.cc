@@ -132,9 +132,15 @@ bool FabricWatch::somebody_serves() const noexcept {
   return requests;
 }
 
-bool FabricWatch::arm(int watcher) {
+bool FabricWatch::arm(int watcher) { return take(watcher) && arm_endpoints(watcher); }
+
+bool FabricWatch::take(int watcher) {
   int free = nobody;
-  if (endpoints_.empty() || !watcher_.compare_exchange_strong(free, watcher)) return false;
+  return !endpoints_.empty() && watcher_.compare_exchange_strong(free, watcher);
+}
+
+// REQUIRES: the watcher has just taken the watch.
+bool FabricWatch::arm_endpoints(int watcher) {
   for (fabric::Endpoint* const endpoint : endpoints_) {
     // The service thread is at it for a moment only, a worker may be for long, or be waiting for this very core: to
     // yield to it would cost a tick of the kernel.
@@ -151,7 +157,7 @@ bool FabricWatch::arm(int watcher) {
 
 bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std::atomic<bool>& stopping) {
   if (endpoints_.empty()) return false;
-  const bool flowed = std::exchange(flows_, false);
+  const bool flowed = std::exchange(flows_, false) && !std::exchange(woken_by_something_, false);
   const std::uint64_t polls_before = std::exchange(polls_seen_, polls());
   const std::uint64_t looks_before = std::exchange(looks_seen_, looks_.load(std::memory_order_relaxed));
   const bool polled = polls_seen_ != polls_before;
@@ -162,17 +168,26 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   if (attended && !polled) poll_for_service();
   if (attended) return false;
   stay_engaged(do_others, stopping);
+  if (!take(service)) return false;
   let_flow(flowed);
-  return (flows_ || must_rest() == 0) && arm(service);
+  if (flows_ || must_rest() == 0) return arm_endpoints(service);
+  give_back();
+  return false;
 }
 
-// Where it goes on for longer than the service thread has slept, that may sleep for longer; where it is over, that was
-// too long.
+// Only who has the watch may, since it wakes up by itself. Where they go on for longer than it has slept, it may sleep
+// for longer; where they are over, that was too long.
 void FabricWatch::let_flow(bool flowed) {
   for (fabric::Endpoint* const endpoint : endpoints_) flows_ |= endpoint->let_flow();
   if (!flowed) return;
   const long next = flows_ ? 2 * flow_nanoseconds_ : flow_nanoseconds_ / 2;
   flow_nanoseconds_ = std::clamp(next, least_flow_nanoseconds, most_flow_nanoseconds);
+}
+
+// What the service thread has taken, and has not armed.
+void FabricWatch::give_back() {
+  int taken = service;
+  watcher_.compare_exchange_strong(taken, nobody);
 }
 
 // It must not wait for a worker that it may have displaced.
@@ -236,6 +251,7 @@ std::optional<timespec> FabricWatch::tick_of_service(bool armed, bool workers_sl
 
 void FabricWatch::service_woke_up(bool by_something) noexcept {
   woke_up_ = now_();
+  woken_by_something_ = by_something;
   if (by_something) quiet_ticks_ = 0;
 }
 

@@ -129,7 +129,10 @@ class FabricWatch {
   void note_poll();
   std::uint64_t polls() const noexcept;
   std::uint64_t waits() const noexcept;
+  bool take(int watcher);
+  bool arm_endpoints(int watcher);
   void let_flow(bool flowed);
+  void give_back();
   bool engaged() const noexcept;
   bool somebody_serves() const noexcept;
   void stay_engaged(const std::function<bool()>& do_others, const std::atomic<bool>& stopping);
@@ -161,6 +164,7 @@ class FabricWatch {
   bool found_unattended_ = false;
   bool looks_again_ = false;
   bool flows_ = false;  // large data, when it last wanted to sleep
+  bool woken_by_something_ = false;
   long flow_nanoseconds_ = 1'000'000;
   double woke_up_ = 0;
 };

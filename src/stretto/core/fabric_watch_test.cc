@@ -31,9 +31,13 @@ class PolledEndpoint final : public test::TestEndpoint {
   }
   int descriptor() const override { return 0; }
   bool arm() override { return when_armed(); }
-  bool let_flow() override { return flows; }
+  bool let_flow() override {
+    ++lets_flow;
+    return flows;
+  }
 
   bool flows = false;
+  int lets_flow = 0;
 };
 
 class FabricWatchTest : public ::testing::Test {
@@ -131,10 +135,12 @@ TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1);
   const std::atomic<bool> stopping{true};
+  bool is_woken = false;
   const auto sleeps = [&](bool flows) {
     endpoint_.flows = flows;
     EXPECT_TRUE(watch.arm_service([] { return false; }, stopping));
     const std::optional<timespec> tick = watch.tick_of_service(true, false);
+    watch.service_woke_up(is_woken);
     EXPECT_TRUE(watch.disarm(FabricWatch::service));
     return tick ? tick->tv_nsec : std::numeric_limits<long>::max();
   };
@@ -145,6 +151,11 @@ TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
   EXPECT_LT(longest, 10'000'000) << "what else comes waits for it";
   EXPECT_GE(sleeps(false), 1'000'000) << "sleeps as ever";
   EXPECT_EQ(sleeps(true), longest / 2) << "they had ended";
+  is_woken = true;
+  EXPECT_EQ(sleeps(true), longest) << "they went on";
+  sleeps(false);
+  EXPECT_EQ(sleeps(true), longest) << "who was woken knows nothing of how long that was";
+  is_woken = false;
   for (int i = 0; i < 100; ++i) {
     sleeps(true);
     sleeps(false);
@@ -153,13 +164,35 @@ TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
   EXPECT_GE(sleeps(true), 100'000) << "it never spins";
 }
 
-// Whatever they are about, workers that poll take all that comes.
-TEST_F(FabricWatchTest, WhereAWorkerPollsNothingIsLeftToFlow) {
+// Workers that poll take all that comes, and who sleeps with the watch is woken for it.
+TEST_F(FabricWatchTest, OnlyTheServiceLetsDataFlow) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1);
+  const std::atomic<bool> stopping{true};
   endpoint_.flows = true;
-  const timespec usual = tick_after_look(watch, true);
-  EXPECT_EQ(usual.tv_nsec, tick(1).tv_nsec);
+  watch.note_look();
+  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  ASSERT_TRUE(watch.arm(0));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_EQ(endpoint_.lets_flow, 0);
+  EXPECT_TRUE(watch.disarm(0));
+  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_EQ(endpoint_.lets_flow, 1);
+}
+
+// It wants to rest, and has taken the watch to see what flows.
+TEST_F(FabricWatchTest, WhoRestsGivesTheWatchBack) {
+  double now = 0;
+  FabricWatch watch([&] { return now; }, [] {});
+  watch.start(endpoints_, false, 1);
+  const std::atomic<bool> stopping{true};
+  watch.service_woke_up(true);
+  now = 1e-3;
+  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_TRUE(watch.arm(0));
+  EXPECT_TRUE(watch.disarm(0));
+  endpoint_.flows = true;
+  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping)) << "it is not woken soon";
 }
 
 // The service thread is about to take the watch when a worker takes it from it and sleeps; then it finds something,

@@ -132,8 +132,8 @@ TEST_P(NetworkTransfer, GetFills) {
 INSTANTIATE_TEST_SUITE_P(
     Sizes, NetworkTransfer,
     ::testing::Combine(::testing::ValuesIn(networks_under_test),
-                       ::testing::Values(0, 1, 8, 4096, 8192, network::most_piece_bytes - 1, network::most_piece_bytes,
-                                         network::most_piece_bytes + 1, 1000000, 8 * mib)),
+                       ::testing::Values(0, 1, 8, 4096, 8192, 61439, 61440, 61441, network::most_piece_bytes - 1,
+                                         network::most_piece_bytes, network::most_piece_bytes + 1, 1000000, 8 * mib)),
     [](const auto& test) { return carrier_of(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param)); });
 
 TEST_P(EachNetwork, ManyTransfersAndMessagesAtOnceAllComplete) {

@@ -26,10 +26,15 @@ struct Sizes {
 };
 
 // REQUIRES: a whole prefix.
-Sizes sizes_of(const std::byte* prefix) {
+Sizes numbers_in(const std::byte* prefix) noexcept {
   std::uint32_t number = 0;
   for (unsigned i = 0; i < sizeof(FramePrefix); ++i) number |= std::to_integer<std::uint32_t>(prefix[i]) << (8U * i);
-  const Sizes sizes{number & header_mask, number >> header_bits};
+  return {number & header_mask, number >> header_bits};
+}
+
+// REQUIRES: a whole prefix.
+Sizes sizes_of(const std::byte* prefix) {
+  const Sizes sizes = numbers_in(prefix);
   if (sizes.header > FrameHeader::max_bytes || sizes.data > max_data_bytes) {
     throw Error(ErrorCode::bad_input, "the stream promises a frame with a header of " + std::to_string(sizes.header) +
                                           " and data of " + std::to_string(sizes.data) + " bytes");
@@ -64,6 +69,10 @@ ByteSpan FrameReader::place(const PlaceFor& place_for) {
     partial_.resize(sizes.before_data());
   }
   return place_.subspan(in_place_);
+}
+
+bool FrameReader::is_in_large_frame() const noexcept {
+  return partial_.size() >= sizeof(FramePrefix) && numbers_in(partial_.data()).data > max_message_bytes;
 }
 
 void FrameReader::filled(std::size_t bytes, const OnFrame& on_frame) {

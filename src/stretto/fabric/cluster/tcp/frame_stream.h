@@ -36,6 +36,8 @@ class FrameReader {
   /// REQUIRES: these bytes have no place.
   void read(ConstByteSpan arrived, const OnFrame& on_frame);
 
+  /// Whether a frame has arrived in part that has more data than any message.
+  bool is_in_large_frame() const noexcept;
   /// Whether the stream may end here.
   bool between_frames() const noexcept { return partial_.empty(); }
 

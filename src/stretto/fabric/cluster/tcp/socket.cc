@@ -96,8 +96,8 @@ void set(const Descriptor& socket, int level, int option, int value) {
 // acknowledgements of the other direction wait behind it: with 64 KiB both directions of a link are full, with the
 // kernel's own choice they reach 75 % (docs/decisions/0019).
 constexpr int send_buffer_bytes = 64 * 1024;
-// Who computes meanwhile is to be disturbed rarely: this is 4 ms of a link of 1 Gbit/s, and as much as the kernel
-// grants by default.
+// Who computes meanwhile is to be disturbed rarely: the kernel makes 512 KiB of it where it may, which are 4 ms of a
+// link of 1 Gbit/s.
 constexpr int large_send_buffer_bytes = 256 * 1024;
 // BBR sends no faster than it believes the path to be, and of a connection that carries a few bytes at a time it
 // believes too little: what comes soon after something else then waits for a timer of the kernel's
@@ -122,7 +122,7 @@ void avoid_pacing(const Descriptor& socket) {
 
 void prepare(const Descriptor& socket) {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_send_buffer(socket, SendBuffer::of_who_stays);
+  set_send_buffer(socket, SendBuffer::usual);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, question_seconds);
@@ -229,7 +229,7 @@ Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iove
 }
 
 void set_send_buffer(const Descriptor& socket, SendBuffer size) {
-  set(socket, SOL_SOCKET, SO_SNDBUF, size == SendBuffer::of_who_stays ? send_buffer_bytes : large_send_buffer_bytes);
+  set(socket, SOL_SOCKET, SO_SNDBUF, size == SendBuffer::usual ? send_buffer_bytes : large_send_buffer_bytes);
 }
 
 void set_least_heard(const Descriptor& socket, std::size_t bytes) {

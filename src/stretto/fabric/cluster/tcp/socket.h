@@ -46,7 +46,7 @@ int connect_result(const Descriptor& socket);
 /// `open` is the connection's own.
 Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iovec> pieces);
 /// How much the kernel holds of a connection before it is not writable.
-enum class SendBuffer : std::uint8_t { of_who_stays, of_who_leaves };
+enum class SendBuffer : std::uint8_t { usual, large };
 void set_send_buffer(const Descriptor& socket, SendBuffer size);
 /// Nobody is woken to read before so many bytes are there, the stream has ended, or there is no room for more.
 void set_least_heard(const Descriptor& socket, std::size_t bytes);

@@ -79,6 +79,8 @@ struct TcpCarrier::Socket {
   Socket(Descriptor of, Stage first) : descriptor(std::move(of)), stage(first) {}
 
   Moved send_some(std::span<const iovec> pieces) { return network::send_some(descriptor, open_packet, pieces); }
+  /// Whether anybody waits for it to be writable.
+  bool wants_room() const noexcept;
 
   Descriptor descriptor;
   OpenPacket open_packet;
@@ -110,6 +112,10 @@ struct TcpCarrier::Link final : Connection {
   std::deque<Unsent> unsent;
   std::optional<std::string> broken;  // why nothing moves any more
 };
+
+bool TcpCarrier::Socket::wants_room() const noexcept {
+  return stage != Stage::open || link == nullptr || !link->unsent.empty();
+}
 
 TcpCarrier::TcpCarrier(FrameSink& sink, const std::string& interface)
     : sink_(sink),
@@ -256,33 +262,34 @@ void TcpCarrier::drain(Link& link) {
 
 bool TcpCarrier::flush() { return unsent_ == 0; }
 
-// To the kernel, as much as it may hold at all. So much stands before what is sent next, which is why it gets less
-// while somebody is there to give it more in time.
+// To the kernel, more than otherwise. So much stands before what is sent next, which is why it gets less while somebody
+// is there to give it more in time.
 void TcpCarrier::hand_over(Link& link) {
   if (link.sends == nullptr || link.unsent.empty()) return;
-  set_send_buffer(link.sends->descriptor, SendBuffer::of_who_leaves);
+  set_send_buffer(link.sends->descriptor, SendBuffer::large);
   link.sends->holds_more = is_left_alone_ = true;
   drain(link);
 }
 
-// Data are on their way of which some have just come, and of whose frame some have not: of a peer that stops in the
-// middle nobody waits for more than once.
+// Data are on their way of which some have just come, and of whose frame, a large one, some have not: of a peer that
+// stops in the middle nobody waits for more than once.
 bool TcpCarrier::let_flow() {
   for (const auto& [process, link] : links_) hand_over(*link);
   bool flows = false;
   for (const auto& socket : sockets_) {
     const bool has_come = std::exchange(socket->has_come, false);
-    if (!has_come || socket->stage != Stage::open || socket->deaf || socket->reader.between_frames()) continue;
+    if (!has_come || socket->stage != Stage::open || socket->deaf || !socket->reader.is_in_large_frame()) continue;
     set_least_heard(socket->descriptor, much_bytes);
     socket->is_heard_late = is_left_alone_ = flows = true;
   }
+  may_be_left_ = true;
   return flows;
 }
 
 void TcpCarrier::return_to_all() {
-  is_left_alone_ = false;
+  is_left_alone_ = may_be_left_ = false;
   for (const auto& socket : sockets_) {
-    if (std::exchange(socket->holds_more, false)) set_send_buffer(socket->descriptor, SendBuffer::of_who_stays);
+    if (std::exchange(socket->holds_more, false)) set_send_buffer(socket->descriptor, SendBuffer::usual);
     if (!std::exchange(socket->is_heard_late, false)) continue;
     set_least_heard(socket->descriptor, 1);
     socket->readable = true;
@@ -340,26 +347,34 @@ void TcpCarrier::queue(Socket& socket) {
 
 // Notes what the kernel has to tell.
 bool TcpCarrier::look() {
+  bool any = false;
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(events_.number(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.ptr == &listening_) {
-      callers_ = true;
-    } else if (event.data.ptr == &clock_) {
-      ticked_ = true;
-    } else {
-      auto& socket = *static_cast<Socket*>(event.data.ptr);
-      socket.hung_up = socket.hung_up || (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-      socket.readable = socket.readable || socket.hung_up || (event.events & EPOLLIN) != 0;
-      socket.writable = socket.writable || (event.events & EPOLLOUT) != 0;
-      queue(socket);
-    }
+    any |= note(event.events, event.data.ptr);
   }
-  return count > 0;
+  return any;
 }
 
-bool TcpCarrier::arm() { return watch_again() && ready_.empty() && !callers_ && !ticked_ && !look(); }
+// Returns whether that is of use to anybody.
+bool TcpCarrier::note(std::uint32_t happened, void* tag) {
+  if (tag == &listening_) return callers_ = true;
+  if (tag == &clock_) return ticked_ = true;
+  auto& socket = *static_cast<Socket*>(tag);
+  if (happened == EPOLLOUT && !socket.wants_room()) return false;
+  socket.hung_up = socket.hung_up || (happened & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  socket.readable = socket.readable || socket.hung_up || (happened & EPOLLIN) != 0;
+  socket.writable = socket.writable || (happened & EPOLLOUT) != 0;
+  queue(socket);
+  return true;
+}
+
+bool TcpCarrier::arm() {
+  // What was let flow by who slept before has nobody who wakes up by itself for it.
+  if (is_left_alone_ && !std::exchange(may_be_left_, false)) return_to_all();
+  return watch_again() && ready_.empty() && !callers_ && !ticked_ && !look();
+}
 
 bool TcpCarrier::progress() {
   dropped_.clear();

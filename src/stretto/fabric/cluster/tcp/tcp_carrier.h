@@ -57,6 +57,7 @@ class TcpCarrier final : public Carrier {
   void return_to_all();
   void set_clock(time_t seconds);
   bool look();
+  bool note(std::uint32_t happened, void* tag);
   void queue(Socket& socket);
   void answer_callers();
   Descriptor next_caller();
@@ -95,6 +96,7 @@ class TcpCarrier final : public Carrier {
   std::size_t asked_ = 0;       // sockets that wait for an answer
   std::size_t unsent_ = 0;      // frames that wait for room
   bool is_left_alone_ = false;  // since let_flow changed some sockets
+  bool may_be_left_ = false;    // by who arms next
   std::vector<std::byte> buffer_;
 };
 

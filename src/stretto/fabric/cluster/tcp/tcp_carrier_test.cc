@@ -64,9 +64,10 @@ bool drive(std::vector<End*> ends, const std::function<bool()>& done) {
 }
 
 void say(const Descriptor& socket, ConstByteSpan bytes) {
-  const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
   OpenPacket open;
-  while (send_some(socket, open, {&piece, 1}).bytes != bytes.size()) {
+  while (!bytes.empty()) {
+    const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    bytes = bytes.subspan(send_some(socket, open, {&piece, 1}).bytes);
   }
 }
 
@@ -337,7 +338,6 @@ TEST(TcpCarrier, MuchOfWhatFlowsWakes) {
     ASSERT_LT(more, 100U) << "nobody is ever woken";
     flow.peer.say_more();
   }
-  EXPECT_GT(more, 2U) << "that is not much";
   EXPECT_TRUE(flow.has_frames(1 + more));
 }
 
@@ -357,6 +357,30 @@ TEST(TcpCarrier, WhatStopsInTheMiddleIsLetFlowOnce) {
   flow.peer.say_second();
   EXPECT_TRUE(wakes(flow.end, a_minute));
   EXPECT_TRUE(flow.has_frames(1));
+}
+
+// Who took over from the one that let it flow does not wake up by itself.
+TEST(TcpCarrier, WhoArmsLaterHearsAllAgain) {
+  LettingFlow flow;
+  EXPECT_FALSE(flow.end.carrier.arm()) << "there may be something to read";
+  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
+  flow.peer.say_second();
+  EXPECT_TRUE(wakes(flow.end, a_minute));
+  EXPECT_TRUE(flow.has_frames(1));
+}
+
+TEST(TcpCarrier, APartOfASmallFrameIsNotLetFlow) {
+  End end;
+  const Descriptor peer = stranger_at(end);
+  say(peer, encode(Hello{process(1), decode_tcp_address(end.carrier.address()).process}));
+  const std::vector<std::byte> data = pattern(max_message_bytes, 3);
+  say(peer, prefix_of({}, data));
+  say(peer, ConstByteSpan(data).first(10000));
+  while (end.carrier.progress()) {
+  }
+  EXPECT_FALSE(end.carrier.let_flow());
+  say(peer, ConstByteSpan(data).subspan(10000));
+  ASSERT_TRUE(drive({&end}, [&] { return end.frames.size() == 1; }));
 }
 
 // Who polls reads all that is there, however little it is.
