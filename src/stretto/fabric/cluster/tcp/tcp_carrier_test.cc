@@ -314,6 +314,13 @@ struct LettingFlow {
     return drive({&end}, [&] { return end.frames.size() == count; });
   }
 
+  void expect_the_second_half_wakes() {
+    ASSERT_TRUE(drive({&end}, [&] { return end.carrier.arm(); }));
+    peer.say_second();
+    EXPECT_TRUE(wakes(end, a_minute));
+    EXPECT_TRUE(has_frames(1));
+  }
+
   End end;
   HalfByHalf peer{end};
 };
@@ -353,20 +360,14 @@ TEST(TcpCarrier, WhatStopsInTheMiddleIsLetFlowOnce) {
   while (flow.end.carrier.progress()) {
   }
   EXPECT_FALSE(flow.end.carrier.let_flow());
-  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
-  flow.peer.say_second();
-  EXPECT_TRUE(wakes(flow.end, a_minute));
-  EXPECT_TRUE(flow.has_frames(1));
+  flow.expect_the_second_half_wakes();
 }
 
 // Who took over from the one that let it flow does not wake up by itself.
 TEST(TcpCarrier, WhoArmsLaterHearsAllAgain) {
   LettingFlow flow;
   EXPECT_FALSE(flow.end.carrier.arm()) << "there may be something to read";
-  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
-  flow.peer.say_second();
-  EXPECT_TRUE(wakes(flow.end, a_minute));
-  EXPECT_TRUE(flow.has_frames(1));
+  flow.expect_the_second_half_wakes();
 }
 
 TEST(TcpCarrier, APartOfASmallFrameIsNotLetFlow) {
