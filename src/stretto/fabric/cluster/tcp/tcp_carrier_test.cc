@@ -543,36 +543,39 @@ struct Counted final : Sending {
   int count = 0;
 };
 
-TEST(TcpCarrier, WhatTheKernelDoesNotTakeAtOnceLeavesAfterLongPolling) {
-  LongPolled ends;
+/// Two such ends, of which one has sent until the kernel took no more.
+struct FilledUp : LongPolled {
+  FilledUp() {
+    while (send()) ++frames;
+  }
+  bool send() { return end.carrier.send(to_other(), header, data, sending); }
+
   const std::vector<std::byte> header = pattern(4, 1);
   const std::vector<std::byte> data = pattern(60'000, 2);
   Counted sending;
-  std::size_t frames = 1;
-  while (ends.end.carrier.send(ends.to_other(), header, data, sending)) ++frames;
+  std::size_t frames = 1;  // the last one waits
+};
+
+TEST(TcpCarrier, WhatTheKernelDoesNotTakeAtOnceLeavesAfterLongPolling) {
+  FilledUp ends;
   for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
-  EXPECT_EQ(sending.count, 0);
-  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == frames; }));
-  EXPECT_EQ(sending.count, 1);
+  EXPECT_EQ(ends.sending.count, 0);
+  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == ends.frames; }));
+  EXPECT_EQ(ends.sending.count, 1);
   EXPECT_TRUE(ends.end.carrier.flush());
 }
 
 // As much as it may: until somebody is there again, who gives it what is left in time.
 TEST(TcpCarrier, WhatIsLetFlowLeavesAtOnce) {
-  LongPolled ends;
-  const std::vector<std::byte> header = pattern(4, 1);
-  const std::vector<std::byte> data = pattern(60'000, 2);
-  Counted sending;
-  std::size_t frames = 1;
-  while (ends.end.carrier.send(ends.to_other(), header, data, sending)) ++frames;
+  FilledUp ends;
   ends.end.carrier.let_flow();
-  EXPECT_EQ(sending.count, 1);
+  EXPECT_EQ(ends.sending.count, 1);
   EXPECT_TRUE(ends.end.carrier.flush());
-  EXPECT_TRUE(ends.end.carrier.send(ends.to_other(), header, data, sending)) << "there is room for more";
+  EXPECT_TRUE(ends.send()) << "there is room for more";
   ends.end.carrier.progress();
-  EXPECT_FALSE(ends.end.carrier.send(ends.to_other(), header, data, sending)) << "there is none any more";
-  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == frames + 2; }));
-  EXPECT_EQ(sending.count, 2);
+  EXPECT_FALSE(ends.send()) << "there is none any more";
+  ASSERT_TRUE(drive({&ends.end, &ends.other}, [&] { return ends.other.frames.size() == ends.frames + 2; }));
+  EXPECT_EQ(ends.sending.count, 2);
 }
 
 // All interfaces, as is the default: two ends in one process reach each other by any of them.
