@@ -15,7 +15,7 @@ from pathlib import Path
 NOT_MEASURED = "-"
 BY_HAND = "by hand"  # of benchmarks/limits
 SHAPER_BUCKET_BYTES = 64 << 10  # of scripts/bench-hosts
-OVERLAP_FIELDS = ("alone_seconds", "completion_seconds", "computation_seconds", "slowdown", "exposed")
+OVERLAP_FIELDS = ("alone_seconds", "completion_seconds", "computation_seconds", "slowdown", "exposed", "overlap")
 OPERATIONS = (
     "barrier",
     "broadcast",
@@ -242,9 +242,9 @@ def print_overlap(rows):
     """A row for each rival and place: medians over the rounds, the slowest and the counts of all."""
     rounds = {}
     for row in rows:
-        rounds.setdefault((column_of(row), where(row), size_of(row["bytes"])), []).append(row)
+        rounds.setdefault((column_of(row), where(row), size_of(row["bytes"]), row["factor"]), []).append(row)
     lines = []
-    for who, measured in rounds.items():
+    for who, measured in sorted(rounds.items(), key=lambda item: item[0][-1]):
         median = {field: statistics.median(row[field] for row in measured) for field in OVERLAP_FIELDS}
         slowest = max(row["slowest_completion_seconds"] for row in measured)
         in_time = sum(row["completed_before_computation_ended"] for row in measured)
@@ -257,12 +257,13 @@ def print_overlap(rows):
             f"{in_time} of {sum(row['iterations'] for row in measured)}",
             f"{median['slowdown']:.3f}",
             f"{median['exposed']:.2f}",
-            f"{min(max(1 - median['exposed'], 0), 1):.0%}",
+            f"{median['overlap']:.0%}",
         ])
-    header = ["rival", "ranks", "size", "alone", "done after", "slowest", "computation", "done before its end",
-              "slowed", "exposed", "overlap"]
-    title = ("All-reduce issued before a computation that makes no calls and fills every worker; exposed: what both take"
-             " beyond the computation alone, by the all-reduce alone; overlap: the rest, as OSU's benchmarks have it")
+    header = ["rival", "ranks", "size", "times", "alone", "done after", "slowest", "computation",
+              "done before its end", "slowed", "exposed", "overlap"]
+    title = ("All-reduce issued before a computation that takes so many times as long, makes no calls and fills every"
+             " worker; exposed: what both take beyond the computation alone, by the all-reduce alone; overlap, as OSU's"
+             " benchmarks have it: 1 less the time outside of the slowed computation, by the all-reduce alone")
     print_table(title, header, lines)
 
 

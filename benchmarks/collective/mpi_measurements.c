@@ -107,9 +107,10 @@ static double computation_alone(size_t steps) {
   return over_ranks(now() - start, MPI_MAX);
 }
 
-// Seconds from the issue to the computation's end and until both are over, at the last rank.
+// Seconds from the issue to the computation's end and until both are over, at the last rank; and what the rank that
+// spent most outside of its computation spent there.
 typedef struct {
-  double computed, together;
+  double computed, together, waited;
 } Overlapped;
 
 // A rank that computes cannot see when its operation completes: the first test after the computation counts as in time.
@@ -119,12 +120,15 @@ static int overlapped_call(const Call* call, size_t steps, Overlapped* times) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double issued = now();
   MPI_Iallreduce(call->input, call->output, (int)call->block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  const double begun = now() - issued;
   compute(steps);
   const double computed = now() - issued;
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  times->together = over_ranks(now() - issued, MPI_MAX);
+  const double together = now() - issued;
+  times->together = over_ranks(together, MPI_MAX);
+  times->waited = over_ranks(together - (computed - begun), MPI_MAX);
   times->computed = over_ranks(computed, MPI_MAX);
   return over_ranks(done, MPI_MIN) != 0;
 }
@@ -135,40 +139,46 @@ static double median_of_repetitions(double* values) {
   return values[overlap_repetitions / 2];
 }
 
-void measure_overlap(void) {
-  Call call = make_call(OPERATION_ALLREDUCE, overlap_bytes);
-  double alone[overlap_calls_alone];
-  timed_calls(&call, overlap_calls_alone, false, alone);
-  const double alone_seconds = alone[overlap_calls_alone / 2];
-  double timed_seconds = computation_alone(timed_steps);
-  for (int i = 1; i < timings; ++i) timed_seconds = fmin(timed_seconds, computation_alone(timed_steps));
-  const size_t steps = steps_of_overlap(alone_seconds, timed_seconds);
-
+static void measure_overlap_with(const Call* call, int factor, double alone_seconds, double timed_seconds) {
+  const size_t steps = steps_of_overlap(factor, alone_seconds, timed_seconds);
   double left[overlap_repetitions], computations[overlap_repetitions];
-  double slowdowns[overlap_repetitions], exposed[overlap_repetitions];
+  double slowdowns[overlap_repetitions], exposed[overlap_repetitions], waits[overlap_repetitions];
   Overlapped times;
-  clear_output(&call);
-  overlapped_call(&call, steps, &times);  // warms up
+  clear_output(call);
+  overlapped_call(call, steps, &times);  // warms up
   int in_time = 0;
   for (int i = 0; i < overlap_repetitions; ++i) {
     computations[i] = computation_alone(steps);
-    in_time += overlapped_call(&call, steps, &times);
+    in_time += overlapped_call(call, steps, &times);
     left[i] = times.together;
     slowdowns[i] = times.computed / computations[i];
     exposed[i] = (times.together - computations[i]) / alone_seconds;
+    waits[i] = times.waited;
   }
-  verify_output(&call);
-  free_call(&call);
+  verify_output(call);
   const double median_left = median_of_repetitions(left);
   if (rank != 0) return;
   begin_row("allreduce_overlap");
   printf(
-      ",\"bytes\":%d,\"iterations\":%d,\"completed_before_computation_ended\":%d,\"alone_seconds\":%.9g,"
-      "\"completion_seconds\":%.9g,\"slowest_completion_seconds\":%.9g,\"computation_seconds\":%.9g,"
-      "\"slowdown\":%.9g,\"exposed\":%.9g",
-      overlap_bytes, overlap_repetitions, in_time, alone_seconds, median_left, left[overlap_repetitions - 1],
-      median_of_repetitions(computations), median_of_repetitions(slowdowns), median_of_repetitions(exposed));
+      ",\"bytes\":%d,\"iterations\":%d,\"factor\":%d,\"completed_before_computation_ended\":%d,"
+      "\"alone_seconds\":%.9g,\"completion_seconds\":%.9g,\"slowest_completion_seconds\":%.9g,"
+      "\"computation_seconds\":%.9g,\"slowdown\":%.9g,\"exposed\":%.9g,\"overlap\":%.9g",
+      overlap_bytes, overlap_repetitions, factor, in_time, alone_seconds, median_left, left[overlap_repetitions - 1],
+      median_of_repetitions(computations), median_of_repetitions(slowdowns), median_of_repetitions(exposed),
+      fmax(0, 1 - median_of_repetitions(waits) / alone_seconds));
   end_row();
+}
+
+void measure_overlap(void) {
+  Call call = make_call(OPERATION_ALLREDUCE, overlap_bytes);
+  double alone[overlap_calls_alone];
+  timed_calls(&call, overlap_calls_alone, false, alone);
+  double timed_seconds = computation_alone(timed_steps);
+  for (int i = 1; i < timings; ++i) timed_seconds = fmin(timed_seconds, computation_alone(timed_steps));
+  for (int i = 0; i < overlap_lengths; ++i) {
+    measure_overlap_with(&call, overlap_factors[i], alone[overlap_calls_alone / 2], timed_seconds);
+  }
+  free_call(&call);
 }
 
 static double cpu_seconds(void) {

@@ -139,6 +139,7 @@ Task<Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
   const double issued = node_.now();
   const Event done = call.start();
   const stretto::Future<double> time = node_.time_of(done);
+  const double begun = node_.now() - issued;
   const std::vector<Event> others = compute_elsewhere(steps);
   compute(steps);
   const double ended = node_.now() - issued;
@@ -152,6 +153,7 @@ Task<Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
   result.first_computed = co_await allreduce(node_, all_, ended, stretto::minimum);
   result.computed = co_await allreduce(node_, all_, all_ended, stretto::maximum);
   result.together = co_await allreduce(node_, all_, both, stretto::maximum);
+  result.waited = co_await allreduce(node_, all_, both - (all_ended - begun), stretto::maximum);
   co_return result;
 }
 
@@ -167,21 +169,22 @@ Task<> Measurements::overlap() {
 
   double timed_seconds = co_await computation_alone(timed_steps);
   for (int i = 1; i < timings; ++i) timed_seconds = std::min(timed_seconds, co_await computation_alone(timed_steps));
-  const std::size_t steps = steps_of_overlap(alone_seconds, timed_seconds);
+  for (const int factor : overlap_factors) {
+    const std::size_t steps = steps_of_overlap(factor, alone_seconds, timed_seconds);
+    OverlapTally tally(factor, alone_seconds);
+    call.clear();
+    co_await overlapped_call(call, steps);  // warms up
+    for (int i = 0; i < overlap_repetitions; ++i) {
+      const double computation = co_await computation_alone(steps);
+      tally.add(computation, co_await overlapped_call(call, steps));
+    }
+    call.verify();
 
-  OverlapTally tally(alone_seconds);
-  call.clear();
-  co_await overlapped_call(call, steps);  // warms up
-  for (int i = 0; i < overlap_repetitions; ++i) {
-    const double computation = co_await computation_alone(steps);
-    tally.add(computation, co_await overlapped_call(call, steps));
+    ordered_json result = row("allreduce_overlap");
+    result["bytes"] = int(overlap_bytes);
+    tally.summary().write_to(result);
+    print(result);
   }
-  call.verify();
-
-  ordered_json result = row("allreduce_overlap");
-  result["bytes"] = int(overlap_bytes);
-  tally.summary().write_to(result);
-  print(result);
 }
 
 /// All nodes wait for an event of node 0, which a thread triggers after a sleep.

@@ -65,10 +65,10 @@ class Rank {
     return seen;
   }
 
-  OverlapSummary measure_overlap() {
+  OverlapSummary measure_overlap(int factor) {
     const double alone_seconds = measure_calls(overlap_calls_alone).calls[overlap_calls_alone / 2];
     return stretto::program::measure_overlap(
-        alone_seconds, [this](std::size_t steps) { return computation_alone(steps); },
+        factor, alone_seconds, [this](std::size_t steps) { return computation_alone(steps); },
         [this](std::size_t steps) { return overlapped_call(steps); });
   }
 
@@ -91,7 +91,7 @@ class Rank {
     compute(steps);
     const double computed = seconds_since(start);
     const double slower = greatest(computed);
-    return {greatest(completed), -greatest(-computed), slower, slower};
+    return {greatest(completed), -greatest(-computed), slower, slower, greatest(completed)};
   }
 
   Pair& pair_;
@@ -144,11 +144,13 @@ void measure_size(std::size_t bytes, double seconds) {
 
 void measure_overlap() {
   Pair pair(overlap_bytes / sizeof(double));
-  const OverlapSummary summary = on_both(pair, [](Rank& rank) { return rank.measure_overlap(); });
-  pair.verify();
-  ordered_json result = row("allreduce_overlap", overlap_bytes);
-  summary.write_to(result);
-  std::cout << result.dump() << std::endl;
+  for (const int factor : overlap_factors) {
+    const OverlapSummary summary = on_both(pair, [&](Rank& rank) { return rank.measure_overlap(factor); });
+    pair.verify();
+    ordered_json result = row("allreduce_overlap", overlap_bytes);
+    summary.write_to(result);
+    std::cout << result.dump() << std::endl;
+  }
 }
 
 }  // namespace

@@ -153,24 +153,27 @@ class Rank {
       ring_.exchange(bytes);
       completed = seconds_since(start);
     });
+    const double issued = seconds_since(start);
     compute(steps);
     const double computed = seconds_since(start);
     carrier.join();
     const double together = seconds_since(start);
     return {meeting_.greatest(rank_, completed), meeting_.least(rank_, computed), meeting_.greatest(rank_, computed),
-            meeting_.greatest(rank_, together)};
+            meeting_.greatest(rank_, together), meeting_.greatest(rank_, together - (computed - issued))};
   }
 
   void measure_overlap(const Manner& manner) {
     const std::size_t bytes = bytes_of_ring(overlap_bytes);
     std::vector<double> alone(overlap_calls_alone);
     for (double& each : alone) each = timed_call(bytes);
-    const auto summary = stretto::program::measure_overlap(
-        median_of(alone), [&](std::size_t steps) { return computation_alone(steps); },
-        [&](std::size_t steps) { return overlapped_call(bytes, steps); });
-    nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, manner);
-    summary.write_to(result);
-    print(result);
+    for (const int factor : overlap_factors) {
+      const auto summary = stretto::program::measure_overlap(
+          factor, median_of(alone), [&](std::size_t steps) { return computation_alone(steps); },
+          [&](std::size_t steps) { return overlapped_call(bytes, steps); });
+      nlohmann::ordered_json result = row("allreduce_overlap", overlap_bytes, manner);
+      summary.write_to(result);
+      print(result);
+    }
   }
 
   void measure_size(std::size_t size, const Manner& manner) {

@@ -168,10 +168,16 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
   const Named named = check_at(me, members, call, options);
   const fabric::Context& context = endpoint_.context();
   const bool was_engaged = context.engaged();
+  const bool did_expect = context.expects_request();
   const std::size_t bytes = std::max(call.input.size(), call.output.size());
   const Event completion = launch(members, std::move(call), options, named);
-  // Where something large waits already, its peers are late, and the next one need not wait for them, too.
-  if (context.engaged() && !was_engaged) node_.attend(completion, patience_for(bytes));
+  // Where something large waits already, its peers are late, and the next one need not wait for them, too. What goes
+  // over a network takes long, once it is asked for.
+  if (context.engaged() && !was_engaged) {
+    node_.attend(completion, patience_for(bytes));
+  } else if (context.expects_request() && !did_expect) {
+    node_.attend_until_asked(completion, patience_for(bytes));
+  }
   return completion;
 }
 

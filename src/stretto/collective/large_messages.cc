@@ -64,6 +64,11 @@ void LargeMessages::end_engagement() noexcept {
   endpoint().context().disengage();
 }
 
+void LargeMessages::note_request() noexcept {
+  unasked_ = false;
+  endpoint().context().note_request();
+}
+
 void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(piece_bytes)); }
 
 // It saves a round trip.
@@ -94,8 +99,15 @@ void LargeMessages::start_send(std::uint32_t step) {
     grant(step);
   } else if (transfer(step).known) {
     send_later(step);
-  } else if (!operation_.call_.output_offsets().empty()) {
-    // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
+  } else {
+    expect_request(step);
+  }
+}
+
+void LargeMessages::expect_request(std::uint32_t step) {
+  if (!step_at(step).shares_memory && !std::exchange(unasked_, true)) endpoint().context().expect_request();
+  // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
+  if (!operation_.call_.output_offsets().empty()) {
     operation_.say_hello(step_at(step).peer, step_at(step).tag, step_at(step).data.bytes);
   }
 }
@@ -372,6 +384,7 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
     outgoing.offered = sharing_of(header.sharing, from);
     accept_sharing(step);
   }
+  if (unasked_) note_request();
   outgoing.known = true;
   outgoing.offset = header.offset;
   outgoing.landing = header.landing;

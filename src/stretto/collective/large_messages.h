@@ -34,9 +34,11 @@ class LargeMessages {
     std::fill(transfers_.begin(), transfers_.end(), Transfer());
     requests_.clear();
   }
-  /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage).
+  /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage and
+  /// expect_request).
   void disengage() noexcept {
     if (engaged_) end_engagement();
+    if (unasked_) note_request();
   }
 
   // Steps. REQUIRE: they are large, or (`send_in_place`) pulled, or (`start_receive`) granted. What they throw fails
@@ -124,6 +126,8 @@ class LargeMessages {
 
   void engage();
   void end_engagement() noexcept;
+  void expect_request(std::uint32_t step);
+  void note_request() noexcept;
   void spend_piece() const;
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);
@@ -178,6 +182,7 @@ class LargeMessages {
   Requests requests_;
   std::uint32_t lent_ = 0;  // sends that is_lent_out is true of
   bool engaged_ = false;
+  bool unasked_ = false;  // no peer has asked for what was last to leave over a network
 };
 
 }  // namespace stretto

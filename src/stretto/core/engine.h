@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "stretto/core/event.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/overflow.h"
@@ -27,11 +29,15 @@ class Engine : public fabric::Overflow {
   /// whenever it likes: whether it has seen that the event has triggered, and was not poisoned.
   virtual bool linger(const Processor& held, const EventTable& table, Event event) noexcept = 0;
 
+  /// How long who has begun something stays with it: until its event has triggered, or only until peers have asked for
+  /// what they get of it (fabric::Context::expects_request).
+  enum class Until : std::uint8_t { triggered, asked };
   /// The calling thread has begun something large, which triggers an event of this node, with peers who are about to do
   /// likewise if they are in step. If it is a worker, it looks whether they answer, for `patience` seconds since the
   /// last time that something happened, and not for long; where others want its core, it does what it has kept instead.
   /// Then it hands over what is left.
-  virtual void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept = 0;
+  virtual void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
+                      double patience) noexcept = 0;
 
   /// The calling thread is about to look itself for what peers send, in a call that is over soon: nobody need watch the
   /// fabric for it.

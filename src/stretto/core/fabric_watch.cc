@@ -160,7 +160,7 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   const bool flowed = std::exchange(flows_, false) && !std::exchange(woken_by_something_, false);
   const std::uint64_t polls_before = std::exchange(polls_seen_, polls());
   const std::uint64_t looks_before = std::exchange(looks_seen_, looks_.load(std::memory_order_relaxed));
-  const bool polled = polls_seen_ != polls_before;
+  const bool polled = polls_seen_ != polls_before && polls_seen_ != departed_.load(std::memory_order_relaxed);
   // Who has the baton may be at it for many pieces without polling, and was displaced by this very look.
   const bool attended = polled || looks_seen_ != looks_before || somebody_serves();
   found_unattended_ = !attended && engaged();

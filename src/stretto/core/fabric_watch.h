@@ -49,6 +49,9 @@ class FabricWatch {
     note_poll();
     return std::max(endpoints_.front()->context().serve_until(turns_of_a_moment, enough), 1U);
   }
+  /// A worker that has polled turns to something else while something large is under way: unless another one polls, the
+  /// service thread need not look twice.
+  void note_departure() noexcept { departed_.store(polls(), std::memory_order_relaxed); }
   /// A thread is about to look itself for what it waits for, and for nothing else. Returns whether anybody has the
   /// watch.
   bool note_look() {
@@ -149,6 +152,7 @@ class FabricWatch {
   // Written by who waits, at each poll or look, and by who takes the watch from somebody.
   alignas(64) std::atomic<std::uint64_t> polls_{0};
   std::atomic<std::uint64_t> looks_{0};
+  std::atomic<std::uint64_t> departed_{0};  // polls, all of them, by the last departure
   std::atomic<int> watcher_{nobody};
   // Of those who search.
   alignas(64) std::atomic<std::uint64_t> polls_of_searchers_{0};

@@ -99,6 +99,23 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
   context_.disengage();
 }
 
+// What a call over a network leaves to the service thread should not wait for two ticks.
+TEST_F(FabricWatchTest, TheServiceTakesTheWatchAtItsFirstLookAfterADeparture) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, true, 1);
+  const std::atomic<bool> stopping{true};
+  const auto look = [&] { return watch.arm_service([] { return false; }, stopping); };
+  watch.poll();
+  EXPECT_FALSE(look()) << "a worker polls, and may go on";
+  watch.poll();
+  watch.note_departure();
+  EXPECT_TRUE(look());
+  watch.poll();
+  watch.note_departure();
+  watch.poll();
+  EXPECT_FALSE(look()) << "another one polls";
+}
+
 // Each tick displaces a worker, which is for nothing where workers poll all the time.
 TEST_F(FabricWatchTest, TicksAreRarerWhileEachFindsThatAWorkerPolls) {
   for (const bool has_cores : {false, true}) {

@@ -141,7 +141,11 @@ void Node::wait(Event event) {
 }
 
 void Node::attend(Event event, double patience) noexcept {
-  engine_.attend(endpoint_.context(), events_.table(), event, patience);
+  engine_.attend(endpoint_.context(), events_.table(), event, Engine::Until::triggered, patience);
+}
+
+void Node::attend_until_asked(Event event, double patience) noexcept {
+  engine_.attend(endpoint_.context(), events_.table(), event, Engine::Until::asked, patience);
 }
 
 void Node::wait_in_task(Event event, Cause& cause) {

@@ -106,6 +106,8 @@ class Node final : private fabric::EndpointObserver {
   bool linger(const Processor& held, Event event) noexcept;
   /// For who has begun something large that triggers `event`, one of this node; see Engine::attend.
   void attend(Event event, double patience) noexcept;
+  /// The same where what goes to peers has to be asked for, and then takes long.
+  void attend_until_asked(Event event, double patience) noexcept;
   /// The processor for a task that asks for `index`, or for none (negative).
   Processor& processor(int index);
   Processor& service_processor() noexcept { return *service_; }

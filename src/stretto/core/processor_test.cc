@@ -25,7 +25,7 @@ class CollectingEngine final : public Engine {
   void make_ready_for(Processor& processor, Worker&) noexcept override { make_ready(processor); }
   Processor* next(Worker&) override { return nullptr; }
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
-  void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
+  void attend(fabric::Context&, const EventTable&, Event, Until, double) noexcept override {}
   void note_look() noexcept override {}
   bool others_want_worker() const noexcept override { return false; }
   void before_task(Worker&) override {}

@@ -38,7 +38,7 @@ class SimEngine final : public Engine {
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
-  void attend(fabric::Context&, const EventTable&, Event, double) noexcept override {}
+  void attend(fabric::Context&, const EventTable&, Event, Until, double) noexcept override {}
   void note_look() noexcept override {}
   bool others_want_worker() const noexcept override { return false; }
   void before_task(Worker& worker) override;

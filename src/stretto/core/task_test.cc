@@ -224,8 +224,10 @@ struct Counted : fabric::Item {
   static void run_it(Item* item) noexcept {
     const std::unique_ptr<Counted> counted(static_cast<Counted*>(item));
     counted->threads.insert(std::this_thread::get_id());
+    ++ran_on_this_thread;
     ++counted->count;
   }
+  static inline thread_local int ran_on_this_thread = 0;
   std::set<std::thread::id>& threads;  // under the baton
   std::atomic<int>& count;
 };
@@ -257,6 +259,28 @@ TEST(Task, WhoSharesItsCoreDoesItselfWhatItHasBegun) {
         something_large.trigger();
       },
       usable_cores() + 1);
+}
+
+// What is over as soon as peers have asked is left to others at once, though the event is still to come.
+TEST(Task, WhoStaysUntilItIsAskedDoesNoMoreThan) {
+  constexpr int items = 700;
+  run_on("local:1", [](Node& node) {
+    const UserEvent something_large = node.create_user_event();
+    fabric::Context& context = node.endpoint().context();
+    std::set<std::thread::id> threads;
+    std::atomic<int> count{0};
+    ASSERT_TRUE(context.try_run(
+        [&] {
+          for (int k = 0; k < items; ++k) context.post(new Counted(threads, count));
+        },
+        fabric::Context::Rest::kept));
+    ASSERT_TRUE(fabric::Context::keeps());
+    const int mine = Counted::ran_on_this_thread;
+    node.attend_until_asked(something_large, 1.0);
+    while (count.load() < items) std::this_thread::yield();
+    EXPECT_EQ(Counted::ran_on_this_thread, mine);
+    something_large.trigger();
+  });
 }
 
 // Section 3 of the Realm paper: A, a copy of its result (a task here) that B works on, C beside them, then D.

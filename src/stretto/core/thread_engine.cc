@@ -359,19 +359,22 @@ bool ThreadEngine::somebody_takes_tasks() const noexcept {
   return searching_.load(std::memory_order_relaxed) + coming_.load(std::memory_order_relaxed) > 0;
 }
 
-void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept {
+void ThreadEngine::attend(fabric::Context& context, const EventTable& table, Event event, Until until,
+                          double patience) noexcept {
   const Worker* const worker = own_worker();
   const bool is_worker = worker != nullptr && !seat_of(*worker).service;
-  if (is_worker && options_.idling.spins > 0) await_late_peers(seat_of(*worker), context, table, event, patience);
+  if (is_worker && !options_.idling.takes_turns) {
+    await_late_peers(seat_of(*worker), context, table, event, until, patience);
+  }
   if (is_worker && options_.idling.takes_turns) do_what_is_kept(context);
   fabric::Context::hand_over_rest();
 }
 
 // Where ranks compute between collectives, whatever they do not do for each other at the call waits for the service
 // thread. Only on a core of its own, and where no task waits for this worker alone: otherwise it would keep from the
-// core whom it waits for. What others may take they take at once.
+// core whom it waits for. What others may take they take at once, and where it must not spin, the kernel its core.
 void ThreadEngine::await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event,
-                                    double patience) noexcept {
+                                    Until until, double patience) noexcept {
   seat.attends.store(true, std::memory_order_relaxed);
   const double began = now();
   if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) {
@@ -379,15 +382,19 @@ void ThreadEngine::await_late_peers(Seat& seat, fabric::Context& context, const 
   }
   double happened = began;
   double time = began;
+  const auto is_pending = [&] { return table.query(event) == EventState::untriggered; };
+  const auto awaits_peers = [&] { return is_pending() && (until == Until::triggered || context.expects_request()); };
   while (time - happened < patience && time - began < longest_attendance_seconds &&
-         (!has_tasks_for(seat) || somebody_takes_tasks()) && table.query(event) == EventState::untriggered) {
+         (!has_tasks_for(seat) || somebody_takes_tasks()) && awaits_peers()) {
     const bool progress = watch_.needed() ? watch_.poll() : context.serve(fabric::Context::Rest::kept);
+    if (!progress && options_.idling.spins == 0) sched_yield();
     time = now();
     if (!progress) continue;
     if (happened == began) patience *= patience_factor_once_heard;
     happened = time;
   }
   seat.attends.store(false, std::memory_order_relaxed);
+  if (is_pending()) watch_.note_departure();
 }
 
 // The service thread would do it on the same core, after two switches.

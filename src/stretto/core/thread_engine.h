@@ -50,7 +50,8 @@ class ThreadEngine final : public Engine {
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
-  void attend(fabric::Context& context, const EventTable& table, Event event, double patience) noexcept override;
+  void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
+              double patience) noexcept override;
   void note_look() noexcept override;
   bool others_want_worker() const noexcept override;
   void before_task(Worker&) override {}
@@ -105,7 +106,7 @@ class ThreadEngine final : public Engine {
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, bool has_worked, Processor*& found);
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
-  void await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event,
+  void await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event, Until until,
                         double patience) noexcept;
   void do_what_is_kept(fabric::Context& context) noexcept;
   bool is_over_for(const Seat& seat) const noexcept;

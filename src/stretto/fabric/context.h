@@ -117,6 +117,17 @@ class Context {
   /// A hint. Any thread.
   bool engaged() const noexcept { return engagements_.load(std::memory_order_relaxed) > 0; }
 
+  /// Something is to leave over a network as soon as a peer asks for it, or that has come to pass. Under the baton, in
+  /// pairs.
+  void expect_request() noexcept {
+    expected_requests_.store(expected_requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void note_request() noexcept {
+    expected_requests_.store(expected_requests_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+  /// A hint. Any thread.
+  bool expects_request() const noexcept { return expected_requests_.load(std::memory_order_relaxed) > 0; }
+
   /// Whether some thread has the baton. A hint. Any thread.
   bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
 
@@ -188,6 +199,7 @@ class Context {
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
   std::atomic<int> engagements_{0};
+  std::atomic<int> expected_requests_{0};
   std::atomic<Item*> put_off_{nullptr};  // newest first
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;

@@ -203,6 +203,19 @@ TEST(Context, IsEngagedAsLongAsSomethingLargeIsUnderWay) {
   EXPECT_FALSE(context.engaged());
 }
 
+TEST(Context, ExpectsRequestsUntilEachHasCome) {
+  Context context(nullptr);
+  EXPECT_FALSE(context.expects_request());
+  context.enter([&] {
+    context.expect_request();
+    context.expect_request();
+    context.note_request();
+  });
+  EXPECT_TRUE(context.expects_request());
+  context.enter([&] { context.note_request(); });
+  EXPECT_FALSE(context.expects_request());
+}
+
 TEST(Context, AnExceptionFromEnterReachesTheCallerAndLeavesTheContextServed) {
   Context context(nullptr);
   std::vector<int> log;

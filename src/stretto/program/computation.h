@@ -4,12 +4,14 @@
 
 #include <stddef.h>
 
-// An all-reduce of so many bytes under a computation that alone takes so many times as long as it. Each repetition also
-// does the computation alone, since the machine's speed changes. The steps that are timed first tell how many steps
-// that takes: the least of several times, since a moment in which others have the cores would make it far too short.
+// An all-reduce of so many bytes under a computation that alone takes as long as it (as in OSU's benchmarks), and one
+// that takes ten times as long. Each repetition also does the computation alone, since the machine's speed changes. The
+// steps that are timed first tell how many steps that takes: the least of several times, since a moment in which others
+// have the cores would make it far too short.
 enum { overlap_bytes = 1 << 20, overlap_repetitions = 20, overlap_calls_alone = 17 };
 enum { timed_steps = 1 << 20, timings = 9 };
-static const double overlap_factor = 10;
+enum { overlap_lengths = 2 };
+static const int overlap_factors[overlap_lengths] = {1, 10};
 
 // A fixed amount of work, which calls nothing and touches no memory.
 static inline double compute_steps(size_t steps) {
@@ -23,7 +25,7 @@ static inline void compute(size_t steps) {
   (void)kept;
 }
 
-// How many take as long as the computation is to take, where `timed_steps` take `seconds`.
-static inline size_t steps_of_overlap(double alone_seconds, double seconds) {
-  return (size_t)(overlap_factor * alone_seconds / seconds * (double)timed_steps);
+// How many take `factor` times as long as the all-reduce alone, where `timed_steps` take `seconds`.
+static inline size_t steps_of_overlap(int factor, double alone_seconds, double seconds) {
+  return (size_t)(factor * alone_seconds / seconds * (double)timed_steps);
 }

@@ -6,8 +6,8 @@ namespace stretto::program {
 namespace {
 
 TEST(Overlap, WhatIsHiddenCostsNothing) {
-  OverlapTally tally(0.5);
-  tally.add(5, {.completed = 1, .first_computed = 5, .computed = 5, .together = 5});
+  OverlapTally tally(10, 0.5);
+  tally.add(5, {.completed = 1, .first_computed = 5, .computed = 5, .together = 5, .waited = 0});
   const OverlapSummary summary = tally.summary();
   EXPECT_EQ(summary.iterations, 1);
   EXPECT_EQ(summary.before_end, 1);
@@ -16,18 +16,36 @@ TEST(Overlap, WhatIsHiddenCostsNothing) {
   EXPECT_EQ(summary.computation_seconds, 5);
   EXPECT_EQ(summary.slowdown, 1);
   EXPECT_EQ(summary.exposed, 0);
+  EXPECT_EQ(summary.factor, 10);
+  EXPECT_EQ(summary.overlap, 1);
 }
 
 TEST(Overlap, WhatWaitsForTheEndIsExposedWhole) {
-  OverlapTally tally(0.5);
-  tally.add(5, {.completed = 5.5, .first_computed = 5, .computed = 5, .together = 5.5});
+  OverlapTally tally(10, 0.5);
+  tally.add(5, {.completed = 5.5, .first_computed = 5, .computed = 5, .together = 5.5, .waited = 0.5});
   EXPECT_EQ(tally.summary().before_end, 0);
   EXPECT_EQ(tally.summary().slowdown, 1);
   EXPECT_EQ(tally.summary().exposed, 1);
+  EXPECT_EQ(tally.summary().overlap, 0);
+}
+
+// OSU's overlap counts what a rank waits, and leaves out by how much its computation gets slower.
+TEST(Overlap, SlowdownIsExposedButOverlaps) {
+  OverlapTally tally(10, 0.5);
+  tally.add(5, {.completed = 1, .first_computed = 5.25, .computed = 5.25, .together = 5.25, .waited = 0.125});
+  EXPECT_EQ(tally.summary().slowdown, 1.05);
+  EXPECT_EQ(tally.summary().exposed, 0.5);
+  EXPECT_EQ(tally.summary().overlap, 0.75);
+}
+
+TEST(Overlap, IsNothingAtLeast) {
+  OverlapTally tally(10, 0.5);
+  tally.add(5, {.completed = 6, .first_computed = 5, .computed = 5, .together = 6, .waited = 1});
+  EXPECT_EQ(tally.summary().overlap, 0);
 }
 
 TEST(Overlap, IsInTimeOnlyBeforeTheFirstEnd) {
-  OverlapTally tally(0.5);
+  OverlapTally tally(10, 0.5);
   tally.add(5, {.completed = 5.1, .first_computed = 5, .computed = 5.25, .together = 5.25});
   EXPECT_EQ(tally.summary().before_end, 0);
   EXPECT_EQ(tally.summary().exposed, 0.5);
@@ -35,7 +53,7 @@ TEST(Overlap, IsInTimeOnlyBeforeTheFirstEnd) {
 
 // Each repetition is compared with the computation beside it, not with one of another minute.
 TEST(Overlap, MediansAreOfPairs) {
-  OverlapTally tally(1);
+  OverlapTally tally(10, 1);
   for (const double speed : {1.0, 4.0, 2.0}) {
     const double alone = 8 * speed;
     tally.add(alone,
