@@ -242,7 +242,7 @@ def print_overlap(rows):
     """A row for each rival and place: medians over the rounds, the slowest and the counts of all."""
     rounds = {}
     for row in rows:
-        rounds.setdefault((column_of(row), where(row), size_of(row["bytes"]), row["factor"]), []).append(row)
+        rounds.setdefault((column_of(row), where(row), size_of(row["bytes"]), f"{row['factor']:2} x"), []).append(row)
     lines = []
     for who, measured in sorted(rounds.items(), key=lambda item: item[0][-1]):
         median = {field: statistics.median(row[field] for row in measured) for field in OVERLAP_FIELDS}
@@ -259,9 +259,9 @@ def print_overlap(rows):
             f"{median['exposed']:.2f}",
             f"{median['overlap']:.0%}",
         ])
-    header = ["rival", "ranks", "size", "times", "alone", "done after", "slowest", "computation",
+    header = ["rival", "ranks", "size", "length", "alone", "done after", "slowest", "computation",
               "done before its end", "slowed", "exposed", "overlap"]
-    title = ("All-reduce issued before a computation that takes so many times as long, makes no calls and fills every"
+    title = ("All-reduce issued before a computation of so many times its length that makes no calls and fills every"
              " worker; exposed: what both take beyond the computation alone, by the all-reduce alone; overlap, as OSU's"
              " benchmarks have it: 1 less the time outside of the slowed computation, by the all-reduce alone")
     print_table(title, header, lines)

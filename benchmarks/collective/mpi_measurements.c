@@ -107,10 +107,10 @@ static double computation_alone(size_t steps) {
   return over_ranks(now() - start, MPI_MAX);
 }
 
-// Seconds from the issue to the computation's end and until both are over, at the last rank; and what the rank that
-// spent most outside of its computation spent there.
+// Seconds from the issue until both are over, at the last rank; of the computation itself, where it took longest; and
+// outside of it, where most was spent.
 typedef struct {
-  double computed, together, waited;
+  double together, computing, waited;
 } Overlapped;
 
 // A rank that computes cannot see when its operation completes: the first test after the computation counts as in time.
@@ -120,16 +120,16 @@ static int overlapped_call(const Call* call, size_t steps, Overlapped* times) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double issued = now();
   MPI_Iallreduce(call->input, call->output, (int)call->block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-  const double begun = now() - issued;
+  const double begun = now();
   compute(steps);
-  const double computed = now() - issued;
+  const double computing = now() - begun;
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
   const double together = now() - issued;
   times->together = over_ranks(together, MPI_MAX);
-  times->waited = over_ranks(together - (computed - begun), MPI_MAX);
-  times->computed = over_ranks(computed, MPI_MAX);
+  times->computing = over_ranks(computing, MPI_MAX);
+  times->waited = over_ranks(together - computing, MPI_MAX);
   return over_ranks(done, MPI_MIN) != 0;
 }
 
@@ -151,7 +151,7 @@ static void measure_overlap_with(const Call* call, int factor, double alone_seco
     computations[i] = computation_alone(steps);
     in_time += overlapped_call(call, steps, &times);
     left[i] = times.together;
-    slowdowns[i] = times.computed / computations[i];
+    slowdowns[i] = times.computing / computations[i];
     exposed[i] = (times.together - computations[i]) / alone_seconds;
     waits[i] = times.waited;
   }

@@ -151,8 +151,8 @@ Task<Overlapped> Measurements::overlapped_call(Call& call, std::size_t steps) {
   Overlapped result;
   result.completed = co_await allreduce(node_, all_, done_after, stretto::maximum);
   result.first_computed = co_await allreduce(node_, all_, ended, stretto::minimum);
-  result.computed = co_await allreduce(node_, all_, all_ended, stretto::maximum);
   result.together = co_await allreduce(node_, all_, both, stretto::maximum);
+  result.computing = co_await allreduce(node_, all_, all_ended - begun, stretto::maximum);
   result.waited = co_await allreduce(node_, all_, both - (all_ended - begun), stretto::maximum);
   co_return result;
 }

@@ -90,8 +90,8 @@ class Rank {
     const double completed = seconds_since(start);
     compute(steps);
     const double computed = seconds_since(start);
-    const double slower = greatest(computed);
-    return {greatest(completed), -greatest(-computed), slower, slower, greatest(completed)};
+    return {greatest(completed), -greatest(-computed), greatest(computed), greatest(computed - completed),
+            greatest(completed)};
   }
 
   Pair& pair_;

@@ -158,8 +158,9 @@ class Rank {
     const double computed = seconds_since(start);
     carrier.join();
     const double together = seconds_since(start);
-    return {meeting_.greatest(rank_, completed), meeting_.least(rank_, computed), meeting_.greatest(rank_, computed),
-            meeting_.greatest(rank_, together), meeting_.greatest(rank_, together - (computed - issued))};
+    const double computing = computed - issued;
+    return {meeting_.greatest(rank_, completed), meeting_.least(rank_, computed), meeting_.greatest(rank_, together),
+            meeting_.greatest(rank_, computing), meeting_.greatest(rank_, together - computing)};
   }
 
   void measure_overlap(const Manner& manner) {

@@ -9,7 +9,7 @@ void OverlapTally::add(double computation_seconds, const Overlapped& times) {
   before_end_ += times.completed < times.first_computed ? 1 : 0;
   completions_.push_back(times.completed);
   computations_.push_back(computation_seconds);
-  slowdowns_.push_back(times.computed / computation_seconds);
+  slowdowns_.push_back(times.computing / computation_seconds);
   exposed_.push_back((times.together - computation_seconds) / alone_seconds_);
   waits_.push_back(times.waited);
 }

@@ -12,10 +12,9 @@ namespace stretto::program {
 struct Overlapped {
   double completed = 0;       ///< the operation, at the last rank
   double first_computed = 0;  ///< the computation, at the first rank
-  double computed = 0;        ///< the same at the last one
   double together = 0;        ///< both, at the last rank
-  /// What a rank spent of that outside of its own computation: it issued the operation and waited for it. Of the rank
-  /// that spent most.
+  double computing = 0;       ///< what the computation itself took, where it took longest
+  /// What a rank spent outside of its own: it issued the operation and waited for it. Where it spent most.
   double waited = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Overlap, WhatIsHiddenCostsNothing) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 1, .first_computed = 5, .computed = 5, .together = 5, .waited = 0});
+  tally.add(5, {.completed = 1, .first_computed = 5, .together = 5, .computing = 5, .waited = 0});
   const OverlapSummary summary = tally.summary();
   EXPECT_EQ(summary.iterations, 1);
   EXPECT_EQ(summary.before_end, 1);
@@ -22,7 +22,7 @@ TEST(Overlap, WhatIsHiddenCostsNothing) {
 
 TEST(Overlap, WhatWaitsForTheEndIsExposedWhole) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 5.5, .first_computed = 5, .computed = 5, .together = 5.5, .waited = 0.5});
+  tally.add(5, {.completed = 5.5, .first_computed = 5, .together = 5.5, .computing = 5, .waited = 0.5});
   EXPECT_EQ(tally.summary().before_end, 0);
   EXPECT_EQ(tally.summary().slowdown, 1);
   EXPECT_EQ(tally.summary().exposed, 1);
@@ -32,7 +32,7 @@ TEST(Overlap, WhatWaitsForTheEndIsExposedWhole) {
 // OSU's overlap counts what a rank waits, and leaves out by how much its computation gets slower.
 TEST(Overlap, SlowdownIsExposedButOverlaps) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 1, .first_computed = 5.25, .computed = 5.25, .together = 5.25, .waited = 0.125});
+  tally.add(5, {.completed = 1, .first_computed = 5.25, .together = 5.25, .computing = 5.25, .waited = 0.125});
   EXPECT_EQ(tally.summary().slowdown, 1.05);
   EXPECT_EQ(tally.summary().exposed, 0.5);
   EXPECT_EQ(tally.summary().overlap, 0.75);
@@ -40,13 +40,13 @@ TEST(Overlap, SlowdownIsExposedButOverlaps) {
 
 TEST(Overlap, IsNothingAtLeast) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 6, .first_computed = 5, .computed = 5, .together = 6, .waited = 1});
+  tally.add(5, {.completed = 6, .first_computed = 5, .together = 6, .computing = 5, .waited = 1});
   EXPECT_EQ(tally.summary().overlap, 0);
 }
 
 TEST(Overlap, IsInTimeOnlyBeforeTheFirstEnd) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 5.1, .first_computed = 5, .computed = 5.25, .together = 5.25});
+  tally.add(5, {.completed = 5.1, .first_computed = 5, .together = 5.25, .computing = 5.25});
   EXPECT_EQ(tally.summary().before_end, 0);
   EXPECT_EQ(tally.summary().exposed, 0.5);
 }
@@ -57,7 +57,7 @@ TEST(Overlap, MediansAreOfPairs) {
   for (const double speed : {1.0, 4.0, 2.0}) {
     const double alone = 8 * speed;
     tally.add(alone,
-              {.completed = speed, .first_computed = alone, .computed = 1.25 * alone, .together = alone + speed});
+              {.completed = speed, .first_computed = alone, .together = alone + speed, .computing = 1.25 * alone});
   }
   const OverlapSummary summary = tally.summary();
   EXPECT_EQ(summary.before_end, 3);
