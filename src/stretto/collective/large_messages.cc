@@ -384,11 +384,11 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
     outgoing.offered = sharing_of(header.sharing, from);
     accept_sharing(step);
   }
-  if (unasked_) note_request();
   outgoing.known = true;
   outgoing.offset = header.offset;
   outgoing.landing = header.landing;
   if (operation_.states_.of(step) == StepStates::State::started) {
+    if (unasked_ && !step_at(step).shares_memory) note_request();
     send_later(step);
     operation_.run();
   } else if (outgoing.sharing == Sharing::answers) {
