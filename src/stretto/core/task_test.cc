@@ -232,10 +232,21 @@ struct Counted : fabric::Item {
   std::atomic<int>& count;
 };
 
-// A little more than a passing thread's budget. Where a thread is late, the service thread helps: once in so many times
-// is enough.
+// A little more than a passing thread's budget.
+constexpr int items_with_rest = 700;
+
+// Posts so many; this thread keeps the rest of them.
+void keep_rest(fabric::Context& context, std::set<std::thread::id>& threads, std::atomic<int>& count) {
+  ASSERT_TRUE(context.try_run(
+      [&] {
+        for (int k = 0; k < items_with_rest; ++k) context.post(new Counted(threads, count));
+      },
+      fabric::Context::Rest::kept));
+  ASSERT_TRUE(fabric::Context::keeps());
+}
+
+// Where a thread is late, the service thread helps: once in so many times is enough.
 TEST(Task, WhoSharesItsCoreDoesItselfWhatItHasBegun) {
-  constexpr int items = 700;
   run_on(
       "local:1",
       [](Node& node) {
@@ -245,14 +256,9 @@ TEST(Task, WhoSharesItsCoreDoesItselfWhatItHasBegun) {
         for (int i = 0; i < 1000 && !alone; ++i) {
           std::set<std::thread::id> threads;
           std::atomic<int> count{0};
-          ASSERT_TRUE(context.try_run(
-              [&] {
-                for (int k = 0; k < items; ++k) context.post(new Counted(threads, count));
-              },
-              fabric::Context::Rest::kept));
-          ASSERT_TRUE(fabric::Context::keeps());
+          ASSERT_NO_FATAL_FAILURE(keep_rest(context, threads, count));
           node.attend(something_large, 1e-3);
-          while (count.load() < items) std::this_thread::yield();
+          while (count.load() < items_with_rest) std::this_thread::yield();
           context.enter([&] { alone = threads.size() == 1; });
         }
         EXPECT_TRUE(alone);
@@ -263,21 +269,15 @@ TEST(Task, WhoSharesItsCoreDoesItselfWhatItHasBegun) {
 
 // What is over as soon as peers have asked is left to others at once, though the event is still to come.
 TEST(Task, WhoStaysUntilItIsAskedDoesNoMoreThan) {
-  constexpr int items = 700;
   run_on("local:1", [](Node& node) {
     const UserEvent something_large = node.create_user_event();
     fabric::Context& context = node.endpoint().context();
     std::set<std::thread::id> threads;
     std::atomic<int> count{0};
-    ASSERT_TRUE(context.try_run(
-        [&] {
-          for (int k = 0; k < items; ++k) context.post(new Counted(threads, count));
-        },
-        fabric::Context::Rest::kept));
-    ASSERT_TRUE(fabric::Context::keeps());
+    ASSERT_NO_FATAL_FAILURE(keep_rest(context, threads, count));
     const int mine = Counted::ran_on_this_thread;
     node.attend_until_asked(something_large, 1.0);
-    while (count.load() < items) std::this_thread::yield();
+    while (count.load() < items_with_rest) std::this_thread::yield();
     EXPECT_EQ(Counted::ran_on_this_thread, mine);
     something_large.trigger();
   });
