@@ -100,11 +100,11 @@ void LargeMessages::start_send(std::uint32_t step) {
   } else if (transfer(step).known) {
     send_later(step);
   } else {
-    expect_request(step);
+    wait_to_be_asked(step);
   }
 }
 
-void LargeMessages::expect_request(std::uint32_t step) {
+void LargeMessages::wait_to_be_asked(std::uint32_t step) {
   if (!step_at(step).shares_memory && !std::exchange(unasked_, true)) endpoint().context().expect_request();
   // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
   if (!operation_.call_.output_offsets().empty()) {

@@ -126,7 +126,7 @@ class LargeMessages {
 
   void engage();
   void end_engagement() noexcept;
-  void expect_request(std::uint32_t step);
+  void wait_to_be_asked(std::uint32_t step);
   void note_request() noexcept;
   void spend_piece() const;
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;

@@ -48,11 +48,14 @@ class FabricWatchTest : public ::testing::Test {
     watch.start(endpoints_, false, workers_per_core);
     return watch.tick_of_service(false, false).value();
   }
+  static bool service_arms(FabricWatch& watch) {
+    const std::atomic<bool> stopping{true};
+    return watch.arm_service([] { return false; }, stopping);
+  }
   // What it sleeps after a look at which a worker had polled since the one before, or not.
   timespec tick_after_look(FabricWatch& watch, bool polled) {
-    const std::atomic<bool> stopping{true};
     if (polled) watch.note_look();
-    watch.arm_service([] { return false; }, stopping);
+    service_arms(watch);
     const timespec tick = watch.tick_of_service(false, false).value();
     watch.disarm(FabricWatch::service);
     return tick;
@@ -82,8 +85,7 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
   const auto tick_after_a_look = [this](bool somebody_serves) {
     FabricWatch watch([] { return 0.0; }, [] {});
     watch.start(endpoints_, true, 1);
-    const std::atomic<bool> stopping{true};
-    auto look = [&] { watch.arm_service([] { return false; }, stopping); };
+    auto look = [&] { service_arms(watch); };
     if (somebody_serves) {
       context_.enter(look);
     } else {
@@ -103,17 +105,15 @@ TEST_F(FabricWatchTest, WhoHasTheBatonAttendsToWhatIsLarge) {
 TEST_F(FabricWatchTest, TheServiceTakesTheWatchAtItsFirstLookAfterADeparture) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, true, 1);
-  const std::atomic<bool> stopping{true};
-  const auto look = [&] { return watch.arm_service([] { return false; }, stopping); };
   watch.poll();
-  EXPECT_FALSE(look()) << "a worker polls, and may go on";
+  EXPECT_FALSE(service_arms(watch)) << "a worker polls, and may go on";
   watch.poll();
   watch.note_departure();
-  EXPECT_TRUE(look());
+  EXPECT_TRUE(service_arms(watch));
   watch.poll();
   watch.note_departure();
   watch.poll();
-  EXPECT_FALSE(look()) << "another one polls";
+  EXPECT_FALSE(service_arms(watch)) << "another one polls";
 }
 
 // Each tick displaces a worker, which is for nothing where workers poll all the time.
@@ -151,11 +151,10 @@ TEST_F(FabricWatchTest, TheRarestTicksAreAPartOfASecond) {
 TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1);
-  const std::atomic<bool> stopping{true};
   bool is_woken = false;
   const auto sleeps = [&](bool flows) {
     endpoint_.flows = flows;
-    EXPECT_TRUE(watch.arm_service([] { return false; }, stopping));
+    EXPECT_TRUE(service_arms(watch));
     const std::optional<timespec> tick = watch.tick_of_service(true, false);
     watch.service_woke_up(is_woken);
     EXPECT_TRUE(watch.disarm(FabricWatch::service));
@@ -185,15 +184,14 @@ TEST_F(FabricWatchTest, WhileLargeDataFlowTheServiceLooksNowAndThen) {
 TEST_F(FabricWatchTest, OnlyTheServiceLetsDataFlow) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, false, 1);
-  const std::atomic<bool> stopping{true};
   endpoint_.flows = true;
   watch.note_look();
-  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_FALSE(service_arms(watch));
   ASSERT_TRUE(watch.arm(0));
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(service_arms(watch));
   EXPECT_EQ(endpoint_.lets_flow, 0);
   EXPECT_TRUE(watch.disarm(0));
-  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_TRUE(service_arms(watch));
   EXPECT_EQ(endpoint_.lets_flow, 1);
 }
 
@@ -202,14 +200,13 @@ TEST_F(FabricWatchTest, WhoRestsGivesTheWatchBack) {
   double now = 0;
   FabricWatch watch([&] { return now; }, [] {});
   watch.start(endpoints_, false, 1);
-  const std::atomic<bool> stopping{true};
   watch.service_woke_up(true);
   now = 1e-3;
-  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_FALSE(service_arms(watch));
   EXPECT_TRUE(watch.arm(0));
   EXPECT_TRUE(watch.disarm(0));
   endpoint_.flows = true;
-  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping)) << "it is not woken soon";
+  EXPECT_TRUE(service_arms(watch)) << "it is not woken soon";
 }
 
 // The service thread is about to take the watch when a worker takes it from it and sleeps; then it finds something,
@@ -234,8 +231,7 @@ TEST_F(FabricWatchTest, WhoIsDisarmedByTheServiceHasTheWatchNoMore) {
     while (!is_held.load()) std::this_thread::yield();
     return false;
   };
-  const std::atomic<bool> stopping{true};
-  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
+  EXPECT_FALSE(service_arms(watch));
   is_over = true;
   holder.join();
   EXPECT_TRUE(watch.arm(2)) << "nobody has it";
@@ -256,14 +252,12 @@ TEST_F(FabricWatchTest, WhoWantsToSleepLeavesWhatComesToWhoServes) {
 TEST_F(FabricWatchTest, TheServicePollsWhereWorkersOnlyLook) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, true, 1);
-  const std::atomic<bool> stopping{true};
-  const auto service_arms = [&] { return watch.arm_service([] { return false; }, stopping); };
   watch.note_look();
-  EXPECT_FALSE(service_arms());
+  EXPECT_FALSE(service_arms(watch));
   EXPECT_EQ(endpoint_.polls, 1);
   watch.note_look();
   watch.poll();
-  EXPECT_FALSE(service_arms());
+  EXPECT_FALSE(service_arms(watch));
   EXPECT_EQ(endpoint_.polls, 2) << "only the worker's own";
 }
 
@@ -272,17 +266,15 @@ TEST_F(FabricWatchTest, TheServicePollsWhereWorkersOnlyLook) {
 TEST_F(FabricWatchTest, WhoSaysThatItLooksHasTheWatchTakenFromTheService) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, true, 1);
-  const std::atomic<bool> stopping{true};
-  const auto service_arms = [&] { return watch.arm_service([] { return false; }, stopping); };
-  ASSERT_TRUE(service_arms());
+  ASSERT_TRUE(service_arms(watch));
   ASSERT_FALSE(watch.arm(0)) << "the service has it";
   ASSERT_TRUE(watch.note_look());
   watch.end_watch();
   EXPECT_FALSE(watch.note_look()) << "nobody has it any more";
-  EXPECT_FALSE(service_arms()) << "a worker has looked since";
+  EXPECT_FALSE(service_arms(watch)) << "a worker has looked since";
   EXPECT_TRUE(watch.arm(0));
   watch.disarm(0);
-  EXPECT_TRUE(service_arms());
+  EXPECT_TRUE(service_arms(watch));
   watch.disarm(FabricWatch::service);
 }
 
@@ -349,10 +341,9 @@ TEST_F(FabricWatchTest, OneOfThoseWhoSearchPolls) {
 TEST_F(FabricWatchTest, PollsOfThoseWhoSearchCountForTheService) {
   FabricWatch watch([] { return 0.0; }, [] {});
   watch.start(endpoints_, true, 1);
-  const std::atomic<bool> stopping{true};
   FabricWatch::Searcher(watch, 0, true).poll();
-  EXPECT_FALSE(watch.arm_service([] { return false; }, stopping));
-  EXPECT_TRUE(watch.arm_service([] { return false; }, stopping)) << "nobody has polled since";
+  EXPECT_FALSE(service_arms(watch));
+  EXPECT_TRUE(service_arms(watch)) << "nobody has polled since";
 }
 
 // What comes while one worker computes should not wait for that where others have nothing to do, though it has polled

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "stretto/fabric/hinted_count.h"
 #include "stretto/fabric/item.h"
 
 namespace stretto::fabric {
@@ -108,25 +109,15 @@ class Context {
 
   /// Something large is under way with peers from now on, or is not any more: whoever serves this context while all
   /// others compute does well to stay with it. Under the baton, in pairs.
-  void engage() noexcept {
-    engagements_.store(engagements_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-  void disengage() noexcept {
-    engagements_.store(engagements_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  }
+  void engage() noexcept { engagements_.add(); }
+  void disengage() noexcept { engagements_.remove(); }
   /// A hint. Any thread.
-  bool engaged() const noexcept { return engagements_.load(std::memory_order_relaxed) > 0; }
+  bool engaged() const noexcept { return engagements_.any(); }
 
-  /// Something is to leave over a network as soon as a peer asks for it, or that has come to pass. Under the baton, in
-  /// pairs.
-  void expect_request() noexcept {
-    expected_requests_.store(expected_requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-  void note_request() noexcept {
-    expected_requests_.store(expected_requests_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  }
-  /// A hint. Any thread.
-  bool expects_request() const noexcept { return expected_requests_.load(std::memory_order_relaxed) > 0; }
+  /// Something leaves over a network as soon as a peer asks for it, or need not be asked for any more. Likewise.
+  void expect_request() noexcept { expected_requests_.add(); }
+  void note_request() noexcept { expected_requests_.remove(); }
+  bool expects_request() const noexcept { return expected_requests_.any(); }
 
   /// Whether some thread has the baton. A hint. Any thread.
   bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
@@ -198,8 +189,8 @@ class Context {
   alignas(64) std::atomic<bool> locked_{false};
   // Written by the baton's holder; read by those who ask whether to look again.
   std::atomic<Item*> leftover_{nullptr};  // oldest first
-  std::atomic<int> engagements_{0};
-  std::atomic<int> expected_requests_{0};
+  HintedCount engagements_;
+  HintedCount expected_requests_;
   std::atomic<Item*> put_off_{nullptr};  // newest first
   std::uint32_t spent_ = 0;
   bool (*poll_)(void*) = nullptr;

@@ -190,30 +190,26 @@ TEST(Context, WhatIsPutOffMeanwhileWaitsForTheNextTime) {
   EXPECT_EQ(again.times, 2);
 }
 
-TEST(Context, IsEngagedAsLongAsSomethingLargeIsUnderWay) {
+// As long as something of that kind is under way, which each of several may be.
+void expect_hinted(void (Context::*begin)(), void (Context::*end)(), bool (Context::*is_under_way)() const) {
   Context context(nullptr);
-  EXPECT_FALSE(context.engaged());
+  EXPECT_FALSE((context.*is_under_way)());
   context.enter([&] {
-    context.engage();
-    context.engage();
-    context.disengage();
+    (context.*begin)();
+    (context.*begin)();
+    (context.*end)();
   });
-  EXPECT_TRUE(context.engaged());
-  context.enter([&] { context.disengage(); });
-  EXPECT_FALSE(context.engaged());
+  EXPECT_TRUE((context.*is_under_way)());
+  context.enter([&] { (context.*end)(); });
+  EXPECT_FALSE((context.*is_under_way)());
+}
+
+TEST(Context, IsEngagedAsLongAsSomethingLargeIsUnderWay) {
+  expect_hinted(&Context::engage, &Context::disengage, &Context::engaged);
 }
 
 TEST(Context, ExpectsRequestsUntilEachHasCome) {
-  Context context(nullptr);
-  EXPECT_FALSE(context.expects_request());
-  context.enter([&] {
-    context.expect_request();
-    context.expect_request();
-    context.note_request();
-  });
-  EXPECT_TRUE(context.expects_request());
-  context.enter([&] { context.note_request(); });
-  EXPECT_FALSE(context.expects_request());
+  expect_hinted(&Context::expect_request, &Context::note_request, &Context::expects_request);
 }
 
 TEST(Context, AnExceptionFromEnterReachesTheCallerAndLeavesTheContextServed) {

@@ -5,10 +5,16 @@
 namespace stretto::program {
 namespace {
 
-TEST(Overlap, WhatIsHiddenCostsNothing) {
+// Of one call that alone takes half a second, under five seconds of computation.
+OverlapSummary summary_of(const Overlapped& times) {
   OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 1, .first_computed = 5, .together = 5, .computing = 5, .waited = 0});
-  const OverlapSummary summary = tally.summary();
+  tally.add(5, times);
+  return tally.summary();
+}
+
+TEST(Overlap, WhatIsHiddenCostsNothing) {
+  const OverlapSummary summary =
+      summary_of({.completed = 1, .first_computed = 5, .together = 5, .computing = 5, .waited = 0});
   EXPECT_EQ(summary.iterations, 1);
   EXPECT_EQ(summary.before_end, 1);
   EXPECT_EQ(summary.alone_seconds, 0.5);
@@ -21,34 +27,34 @@ TEST(Overlap, WhatIsHiddenCostsNothing) {
 }
 
 TEST(Overlap, WhatWaitsForTheEndIsExposedWhole) {
-  OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 5.5, .first_computed = 5, .together = 5.5, .computing = 5, .waited = 0.5});
-  EXPECT_EQ(tally.summary().before_end, 0);
-  EXPECT_EQ(tally.summary().slowdown, 1);
-  EXPECT_EQ(tally.summary().exposed, 1);
-  EXPECT_EQ(tally.summary().overlap, 0);
+  const OverlapSummary summary =
+      summary_of({.completed = 5.5, .first_computed = 5, .together = 5.5, .computing = 5, .waited = 0.5});
+  EXPECT_EQ(summary.before_end, 0);
+  EXPECT_EQ(summary.slowdown, 1);
+  EXPECT_EQ(summary.exposed, 1);
+  EXPECT_EQ(summary.overlap, 0);
 }
 
 // OSU's overlap counts what a rank waits, and leaves out by how much its computation gets slower.
 TEST(Overlap, SlowdownIsExposedButOverlaps) {
-  OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 1, .first_computed = 5.25, .together = 5.25, .computing = 5.25, .waited = 0.125});
-  EXPECT_EQ(tally.summary().slowdown, 1.05);
-  EXPECT_EQ(tally.summary().exposed, 0.5);
-  EXPECT_EQ(tally.summary().overlap, 0.75);
+  const OverlapSummary summary =
+      summary_of({.completed = 1, .first_computed = 5.25, .together = 5.25, .computing = 5.25, .waited = 0.125});
+  EXPECT_EQ(summary.slowdown, 1.05);
+  EXPECT_EQ(summary.exposed, 0.5);
+  EXPECT_EQ(summary.overlap, 0.75);
 }
 
 TEST(Overlap, IsNothingAtLeast) {
-  OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 6, .first_computed = 5, .together = 6, .computing = 5, .waited = 1});
-  EXPECT_EQ(tally.summary().overlap, 0);
+  const OverlapSummary summary =
+      summary_of({.completed = 6, .first_computed = 5, .together = 6, .computing = 5, .waited = 1});
+  EXPECT_EQ(summary.overlap, 0);
 }
 
 TEST(Overlap, IsInTimeOnlyBeforeTheFirstEnd) {
-  OverlapTally tally(10, 0.5);
-  tally.add(5, {.completed = 5.1, .first_computed = 5, .together = 5.25, .computing = 5.25});
-  EXPECT_EQ(tally.summary().before_end, 0);
-  EXPECT_EQ(tally.summary().exposed, 0.5);
+  const OverlapSummary summary =
+      summary_of({.completed = 5.1, .first_computed = 5, .together = 5.25, .computing = 5.25});
+  EXPECT_EQ(summary.before_end, 0);
+  EXPECT_EQ(summary.exposed, 0.5);
 }
 
 // Each repetition is compared with the computation beside it, not with one of another minute.
