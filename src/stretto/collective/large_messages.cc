@@ -158,7 +158,7 @@ void LargeMessages::take_granted(std::uint32_t step) {
   if (step_at(step).left_from != step) {
     operation_.complete_step(step);
   } else {
-    operation_.combine_later({step, data_of(step), nullptr, nullptr, 0, true});
+    operation_.local_.copy_granted(step);
   }
 }
 
@@ -271,9 +271,11 @@ void LargeMessages::put_piece(std::uint32_t step) {
   const ByteSpan data = data_of(step);
   const std::size_t bytes = std::min(piece_bytes, data.size() - outgoing.bytes);
   const bool last = outgoing.bytes + bytes == data.size();
-  ++operation_.under_way_;
+  auto done = std::make_unique<PutDone>(operation_, step, last);
   endpoint().put(step_at(step).node, outgoing.offset + outgoing.bytes, data.subspan(outgoing.bytes, bytes),
-                 outgoing.landing, new PutDone(operation_, step, last));
+                 outgoing.landing, done.get());
+  (void)done.release();  // it comes back, later
+  ++operation_.under_way_;
   outgoing.bytes += bytes;
   ++outgoing.pieces;
 }
@@ -392,7 +394,7 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
     send_later(step);
     operation_.run();
   } else if (outgoing.sharing == Sharing::answers) {
-    follow(step, operation_.combined_by(operation_.plan().lowering().follows[step]));
+    follow(step, operation_.local_.combined_by(operation_.plan().lowering().follows[step]));
   }
 }
 
@@ -410,7 +412,7 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   incoming.bytes = std::max<std::size_t>(incoming.bytes, header.available);
   if (std::exchange(incoming.known, true)) {
     // Its own pieces, for which others wait, come between.
-    if (!operation_.has_turn_) operation_.or_fail([this] { operation_.do_piece_of_combine(); });
+    if (!operation_.has_turn_) operation_.or_fail([this] { operation_.local_.do_piece(); });
   } else {
     if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
   }

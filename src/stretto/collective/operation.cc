@@ -89,7 +89,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
       operation.has_turn_ = false;
       operation.or_fail([&operation] {
         operation.large_.do_piece();
-        operation.do_piece_of_combine();
+        operation.local_.do_piece();
       });
       operation.run();
       break;
@@ -245,9 +245,7 @@ void CollectiveOperation::note_loss(Tell& tell) {
 // Until they are added no step begins, not even one that only waits.
 void CollectiveOperation::add_shards() {
   states_.reset(plan_->beginning());
-  for (const ConstByteSpan shard : call_.shards()) {
-    combines_.push_back({Plan::none, call_.output, call_.output.data(), shard.data(), 0});
-  }
+  for (const ConstByteSpan shard : call_.shards()) local_.add_shard(call_.output, shard);
   if (!call_.output.empty() && call_.output.data() != call_.input.data()) {
     copy_bytes(call_.output.data(), call_.input);
   }
@@ -259,7 +257,7 @@ void CollectiveOperation::add_shards() {
 [[gnu::hot]] void CollectiveOperation::run() {
   if (stage_ == Stage::begun) or_fail([this] { start_steps(); });
   if (stage_ != Stage::begun) return;
-  if (states_.all_complete() && combines_.empty() && !combining_in_task_ && !large_.has_lent()) {
+  if (states_.all_complete() && local_.have_ended() && !large_.has_lent()) {
     finish();
   } else if (!plan_->meets_everybody() && !states_.heard_by_all()) {
     service_.greet_later();
@@ -280,8 +278,8 @@ void CollectiveOperation::start_step(std::uint32_t step) {
       step_at(step).multicast == nullptr ? start_send(step) : start_alike_sends(step);
       break;
     case schedule::StepKind::receive: start_receive(step); break;
-    case schedule::StepKind::reduce: start_reduce(step); break;
-    case schedule::StepKind::copy: start_copy(step); break;
+    case schedule::StepKind::reduce: local_.start_reduce(step); break;
+    case schedule::StepKind::copy: local_.start_copy(step); break;
   }
 }
 

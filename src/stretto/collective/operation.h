@@ -10,11 +10,11 @@
 
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
-#include "stretto/collective/combine.h"
 #include "stretto/collective/exposures.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/large_messages.h"
 #include "stretto/collective/layout.h"
+#include "stretto/collective/local_steps.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/preparation.h"
@@ -95,7 +95,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void on_member_gone(NodeId member, const Cause& cause);
 
  private:
-  friend class LargeMessages;  // a part of this
+  // Parts of this.
+  friend class LargeMessages;
+  friend class LocalSteps;
 
   enum class Stage : std::uint8_t {
     called,   // has no number yet
@@ -107,8 +109,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   };
 
   class Entry;
-  struct CombineTask;
-  struct OperatorTask;
   static void precondition_over(Waiter* waiter, const Cause& cause) noexcept;
   static void on_turn(fabric::Item* item) noexcept;
   bool is_begun() const noexcept { return stage_ == Stage::begun; }
@@ -145,20 +145,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void take_turn() noexcept;
   void end_meeting();
   std::vector<NodeId> missing_in_meeting() const;
-
-  // What a node does by itself (operation_combine.cc).
-  void start_copy(std::uint32_t step);
-  void start_reduce(std::uint32_t step);
-  void combine_now(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
-  void combine_later(const Combine& what);
-  std::size_t combinable_bytes(const Combine& combine) const;
-  void combine_piece(const Combine& combine, std::size_t bytes) const;
-  void copy_granted(std::uint32_t receive, std::size_t at, ByteSpan out) const;
-  void do_piece_of_combine();
-  std::size_t combined_by(std::uint32_t reduce) const noexcept;
-  void hand_to_task(std::size_t index);
-  void task_over(std::uint32_t step, const Cause& failure);
-  void combined(std::uint32_t step);
 
   // Messages (operation_messages.cc).
   void start_send(std::uint32_t step);
@@ -211,7 +197,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   Cause failure_;
   Stage stage_ = Stage::called;
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
-  bool combining_in_task_ = false;
   bool told_that_it_waits_ = false;
   bool is_done_by_other_ = false;  // who came last to a meeting; failure_ is how
   bool has_left_ = false;          // its data in a meeting, in `left_`; its caller has been told that it is over
@@ -224,9 +209,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
   const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's
   Buffers buffers_;
-  std::vector<Combine> combines_;  // to be done, in order
-  SavedMessages parked_;           // data of receives that have not started
+  SavedMessages parked_;  // data of receives that have not started
   LargeMessages large_{*this};
+  LocalSteps local_{*this};
   Exposures exposures_;             // failed
   std::vector<NodeId> to_release_;  // failed: who waits to hear that of us
   Scratch scratch_;

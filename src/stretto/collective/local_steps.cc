@@ -1,0 +1,237 @@
+#include "stretto/collective/local_steps.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "stretto/base/arena.h"
+#include "stretto/base/claim_line.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/operation_entry.h"
+#include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
+#include "stretto/core/worker.h"
+
+namespace stretto {
+
+// A user's operator at work: outside of the baton, on the service processor.
+struct LocalSteps::CombineTask : Runnable, fabric::Item {
+  CombineTask(LocalSteps& steps, const Work& what) noexcept
+      : Runnable(&CombineTask::combine, 0), Item(&CombineTask::done), owner(steps), work(what) {}
+
+  static void combine(Runnable* runnable, Worker& worker) noexcept {
+    auto* const task = static_cast<CombineTask*>(runnable);
+    worker.engine().begin_slice();
+    try {
+      const Work& what = task->work;
+      task->owner.combine(what.out.data(), what.left, what.right, what.out.size());
+    } catch (...) {
+      task->failure = cause_of_current_exception("a reduction operator");
+    }
+    worker.engine().end_slice();
+    task->owner.operation_.service_.endpoint().context().post(task);
+  }
+
+  static void done(Item* item) noexcept {
+    const std::unique_ptr<CombineTask> task(static_cast<CombineTask*>(item));
+    task->owner.task_over(task->work.step, task->failure);
+  }
+
+  LocalSteps& owner;
+  Work work;
+  Cause failure;
+};
+
+// An operator that is a task itself.
+struct LocalSteps::OperatorTask : Waiter, fabric::Item {
+  OperatorTask(LocalSteps& steps, std::uint32_t combined_step) noexcept
+      : Waiter(&OperatorTask::over), Item(&OperatorTask::done), owner(steps), step(combined_step) {}
+
+  /// Throws what begins no task.
+  static void begin(LocalSteps& owner, const Work& what) {
+    const CollectiveCall& call = owner.operation_.call_;
+    Node& node = owner.operation_.service_.node();
+    // First: once it has begun, somebody has to wait for it.
+    auto owned = arena::make_owned<OperatorTask>(owner, what.step);
+    const Event completion = call.reduction().spawn(node, call.operator_state.get(), what.out.data(), what.left,
+                                                    what.right, what.out.size() / call.element_bytes());
+    OperatorTask* const task = owned.release();
+    if (node.events().subscribe(completion, task, &task->failure) != EventState::untriggered) over(task, task->failure);
+  }
+
+  static void over(Waiter* waiter, const Cause& cause) noexcept {
+    auto* const task = static_cast<OperatorTask*>(waiter);
+    task->failure = cause;
+    task->owner.operation_.service_.endpoint().context().post(task);
+  }
+
+  static void done(Item* item) noexcept {
+    auto* const task = static_cast<OperatorTask*>(item);
+    LocalSteps& owner = task->owner;
+    const std::uint32_t step = task->step;
+    const Cause failure = std::move(task->failure);
+    arena::destroy(task);
+    owner.task_over(step, failure);
+  }
+
+  LocalSteps& owner;
+  std::uint32_t step;
+  Cause failure;
+};
+
+void LocalSteps::start_copy(std::uint32_t step) {
+  const PlacedStep& what = operation_.step_at(step);
+  if (operation_.buffers_.copy(what.data, what.destination)) {
+    operation_.service_.endpoint().context().spend(cost_of(what.data.bytes));
+  }
+  operation_.complete_step(step);
+}
+
+[[gnu::hot]] void LocalSteps::start_reduce(std::uint32_t step) {
+  const PlacedStep& what = operation_.step_at(step);
+  const ByteSpan out = operation_.buffers_.bytes_of(what.destination);
+  const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
+    const LargeMessages& large = operation_.large_;
+    return large.is_granted(from) ? large.place_of(from, 0) : operation_.buffers_.bytes_of(place).data();
+  };
+  const std::byte* const left = term(what.data, what.left_from);
+  const std::byte* const right = term(what.right, what.right_from);
+  if (out.size() <= eager_bytes && works_.empty() && !operation_.call_.reduction().as_task) {
+    combine(out.data(), left, right, out.size());
+    combined(step);
+    return;
+  }
+  do_later({step, out, left, right});
+}
+
+void LocalSteps::copy_granted(std::uint32_t receive) {
+  do_later({receive, operation_.data_of(receive), nullptr, nullptr, 0, true});
+}
+
+void LocalSteps::add_shard(ByteSpan output, ConstByteSpan shard) {
+  works_.push_back({Plan::none, output, output.data(), shard.data()});
+}
+
+void LocalSteps::do_later(const Work& work) {
+  works_.push_back(work);
+  do_piece();
+}
+
+void LocalSteps::combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const {
+  const CollectiveCall& call = operation_.call_;
+  call.reduction().combine(call.operator_state.get(), out, left, right, bytes / call.element_bytes());
+}
+
+// How far it can go in one go: what a peer grants piece by piece is not there at once.
+std::size_t LocalSteps::available_of(const Work& work) const {
+  std::size_t bytes = work.out.size();
+  if (work.step == Plan::none) return bytes;
+  const PlacedStep& what = operation_.step_at(work.step);
+  for (const std::uint32_t receive : {what.left_from, what.right_from}) {
+    const LargeMessages& large = operation_.large_;
+    if (large.is_granted(receive)) bytes = std::min(bytes, large.readable_from(receive, work.done));
+  }
+  const std::size_t element = operation_.call_.element_bytes();
+  return bytes / element * element;
+}
+
+// From where it has come to, so many bytes.
+void LocalSteps::do_piece_of(const Work& work, std::size_t bytes) const {
+  std::byte* const out = work.out.data() + work.done;
+  if (work.is_copied) {
+    copy_from_peer(work.step, work.done, {out, bytes});
+    return;
+  }
+  const auto place = [&](const std::byte* term, std::uint32_t PlacedStep::* from) {
+    const std::uint32_t receive = work.step == Plan::none ? Plan::none : operation_.step_at(work.step).*from;
+    const LargeMessages& large = operation_.large_;
+    return large.is_granted(receive) ? large.place_of(receive, work.done) : term + work.done;
+  };
+  combine(out, place(work.left, &PlacedStep::left_from), place(work.right, &PlacedStep::right_from), bytes);
+}
+
+// What a receive is granted, from byte `at` on.
+void LocalSteps::copy_from_peer(std::uint32_t receive, std::size_t at, ByteSpan out) const {
+  const LargeMessages& large = operation_.large_;
+  const ByteSpan granted(large.place_of(receive, at), out.size());
+  large.is_to_be_claimed(receive) ? copy_and_claim(out.data(), granted) : copy_bytes(out.data(), granted);
+}
+
+std::size_t LocalSteps::combined_by(std::uint32_t reduce) const noexcept {
+  for (const Work& each : works_) {
+    if (each.step == reduce && reduce != Plan::none) return each.done;
+  }
+  return 0;
+}
+
+void LocalSteps::do_piece() {
+  if (in_task_ || !operation_.is_begun()) return;
+  for (std::size_t index = 0; index < works_.size(); ++index) {
+    Work& work = works_[index];
+    const std::size_t available = available_of(work);
+    const CollectiveCall& call = operation_.call_;
+    if (call.reduction().as_task) {
+      if (available < work.out.size()) continue;
+      hand_to_task(index);
+      return;
+    }
+    if (available == work.done && available < work.out.size()) continue;
+    const std::size_t most = std::max(piece_bytes / call.element_bytes(), std::size_t{1}) * call.element_bytes();
+    const std::size_t bytes = std::min(most, available - work.done);
+    do_piece_of(work, bytes);
+    operation_.service_.endpoint().context().spend(cost_of(bytes));
+    work.done += bytes;
+    const std::uint32_t step = work.step;
+    if (step != Plan::none) operation_.large_.note_combined(step, work.done);
+    if (work.done == work.out.size()) {
+      works_.erase(works_.begin() + static_cast<std::ptrdiff_t>(index));
+      combined(step);
+    }
+    if (!works_.empty()) operation_.take_turn_later();
+    return;
+  }
+}
+
+// Throws what begins no task.
+void LocalSteps::hand_to_task(std::size_t index) {
+  const Work work = works_[index];
+  if (operation_.call_.reduction().spawn == nullptr) {
+    operation_.service_.node().service_processor().post(new CombineTask(*this, work));
+  } else {
+    OperatorTask::begin(*this, work);
+  }
+  // That it is over is said under the baton, so after this.
+  works_.erase(works_.begin() + static_cast<std::ptrdiff_t>(index));
+  in_task_ = true;
+  ++operation_.under_way_;
+}
+
+void LocalSteps::task_over(std::uint32_t step, const Cause& failure) {
+  const CollectiveOperation::Entry entry(operation_);
+  --operation_.under_way_;
+  in_task_ = false;
+  if (operation_.stage_ == CollectiveOperation::Stage::failed) {
+    operation_.finish_if_untouched();
+  } else if (failure != nullptr) {
+    operation_.fail(failure, CollectiveOperation::Tell::everybody);
+  } else {
+    combined(step);
+    operation_.run();
+  }
+}
+
+// REQUIRES: `step` (none: a shard) has been combined.
+[[gnu::hot]] void LocalSteps::combined(std::uint32_t step) {
+  if (step != Plan::none) {
+    const PlacedStep& what = operation_.step_at(step);
+    for (const std::uint32_t receive : {what.left_from, what.right_from}) {
+      if (receive != Plan::none) operation_.large_.end_pulled(receive);
+    }
+    operation_.complete_step(step);
+  } else if (works_.empty()) {
+    operation_.states_.begin(operation_.plan().beginning());
+  }
+  if (!works_.empty()) operation_.take_turn_later();
+}
+
+}  // namespace stretto

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/base/bytes.h"
+#include "stretto/core/cause.h"
+
+namespace stretto {
+
+class CollectiveOperation;
+
+/// The part of an operation that a node does by itself: copies and combinations, large ones piece by piece, in the
+/// order in which they were asked for.
+///
+/// As the operation, under the baton only; operators that are tasks run elsewhere. What its functions complete or fail
+/// may end the operation.
+class LocalSteps {
+ public:
+  explicit LocalSteps(CollectiveOperation& operation) noexcept : operation_(operation) {}
+  LocalSteps(const LocalSteps&) = delete;
+  LocalSteps& operator=(const LocalSteps&) = delete;
+
+  // What these throw fails the operation.
+
+  void start_copy(std::uint32_t step);
+  void start_reduce(std::uint32_t step);
+  /// Of a receive: what it was granted is to be copied to where it belongs. The first piece is at once, where nothing
+  /// else is to be done.
+  void copy_granted(std::uint32_t receive);
+  /// A further shard of this node's input is to be combined with its output, before any step begins.
+  void add_shard(ByteSpan output, ConstByteSpan shard);
+  /// Does one piece of the first thing that can go on, or gives that to a task.
+  void do_piece();
+
+  bool have_ended() const noexcept { return works_.empty() && !in_task_; }
+  /// Bytes to which a reduce has come that is being done.
+  std::size_t combined_by(std::uint32_t reduce) const noexcept;
+
+ private:
+  // Bytes to be combined: by a reduce step, or (step Plan::none) with a shard. Or to be copied: by a receive.
+  struct Work {
+    std::uint32_t step;
+    ByteSpan out;
+    const std::byte* left;
+    const std::byte* right;
+    std::size_t done = 0;
+    bool is_copied = false;  // then `left` and `right` are null
+  };
+  struct CombineTask;
+  struct OperatorTask;
+
+  void do_later(const Work& work);
+  void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
+  std::size_t available_of(const Work& work) const;
+  void do_piece_of(const Work& work, std::size_t bytes) const;
+  void copy_from_peer(std::uint32_t receive, std::size_t at, ByteSpan out) const;
+  void hand_to_task(std::size_t index);
+  void task_over(std::uint32_t step, const Cause& failure);
+  void combined(std::uint32_t step);
+
+  CollectiveOperation& operation_;
+  std::vector<Work> works_;  // in order
+  bool in_task_ = false;     // one of them, which has left the list
+};
+
+}  // namespace stretto
