@@ -132,7 +132,7 @@ bool FabricWatch::somebody_serves() const noexcept {
   return requests;
 }
 
-bool FabricWatch::arm(int watcher) { return take(watcher) && arm_endpoints(watcher); }
+bool FabricWatch::arm(int watcher) { return take(watcher) && arm_endpoints(watcher, fabric::Alarm::none); }
 
 bool FabricWatch::take(int watcher) {
   int free = nobody;
@@ -140,12 +140,12 @@ bool FabricWatch::take(int watcher) {
 }
 
 // REQUIRES: the watcher has just taken the watch.
-bool FabricWatch::arm_endpoints(int watcher) {
+bool FabricWatch::arm_endpoints(int watcher, fabric::Alarm alarm) {
   for (fabric::Endpoint* const endpoint : endpoints_) {
     // The service thread is at it for a moment only, a worker may be for long, or be waiting for this very core: to
     // yield to it would cost a tick of the kernel.
     unsigned patience = watcher == service ? 1 : turns_of_a_moment;
-    while (!endpoint->arm()) {
+    while (!endpoint->arm(alarm)) {
       if (endpoint->context().serve() || --patience > 0) continue;
       // The watch may be another one's by now, which was just disarmed here: nobody has it then.
       end_watch();
@@ -170,7 +170,8 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   stay_engaged(do_others, stopping);
   if (!take(service)) return false;
   let_flow(flowed);
-  if (flows_ || must_rest() == 0) return arm_endpoints(service);
+  if (flows_) return arm_endpoints(service, fabric::Alarm::soon);
+  if (must_rest() == 0) return arm_endpoints(service, fabric::Alarm::none);
   give_back();
   return false;
 }

@@ -133,7 +133,7 @@ class FabricWatch {
   std::uint64_t polls() const noexcept;
   std::uint64_t waits() const noexcept;
   bool take(int watcher);
-  bool arm_endpoints(int watcher);
+  bool arm_endpoints(int watcher, fabric::Alarm alarm);
   void let_flow(bool flowed);
   void give_back();
   bool engaged() const noexcept;

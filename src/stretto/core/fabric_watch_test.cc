@@ -30,7 +30,10 @@ class PolledEndpoint final : public test::TestEndpoint {
     return something_comes;
   }
   int descriptor() const override { return 0; }
-  bool arm() override { return when_armed(); }
+  bool arm(fabric::Alarm given) override {
+    alarm = given;
+    return when_armed();
+  }
   bool let_flow() override {
     ++lets_flow;
     return flows;
@@ -38,6 +41,7 @@ class PolledEndpoint final : public test::TestEndpoint {
 
   bool flows = false;
   int lets_flow = 0;
+  fabric::Alarm alarm = fabric::Alarm::none;
 };
 
 class FabricWatchTest : public ::testing::Test {
@@ -193,6 +197,25 @@ TEST_F(FabricWatchTest, OnlyTheServiceLetsDataFlow) {
   EXPECT_TRUE(watch.disarm(0));
   EXPECT_TRUE(service_arms(watch));
   EXPECT_EQ(endpoint_.lets_flow, 1);
+}
+
+// Only while data flow does it wake up by itself soon, and may leave them unheard.
+TEST_F(FabricWatchTest, WhoLetsDataFlowHasAnAlarm) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1);
+  const auto alarm_of_service = [&] {
+    EXPECT_TRUE(service_arms(watch));
+    EXPECT_TRUE(watch.disarm(FabricWatch::service));
+    return endpoint_.alarm;
+  };
+  EXPECT_EQ(alarm_of_service(), fabric::Alarm::none);
+  endpoint_.flows = true;
+  EXPECT_EQ(alarm_of_service(), fabric::Alarm::soon);
+  EXPECT_TRUE(watch.arm(0));
+  EXPECT_EQ(endpoint_.alarm, fabric::Alarm::none) << "a worker sleeps until it is woken";
+  EXPECT_TRUE(watch.disarm(0));
+  endpoint_.flows = false;
+  EXPECT_EQ(alarm_of_service(), fabric::Alarm::none);
 }
 
 // It wants to rest, and has taken the watch to see what flows.

@@ -12,6 +12,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/base/error.h"
 #include "stretto/base/ids.h"
+#include "stretto/fabric/alarm.h"
 #include "stretto/fabric/awaited.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/message.h"
@@ -152,12 +153,12 @@ class Endpoint {
   virtual int descriptor() const { return -1; }
   /// Arms the descriptor. Returns false when there is something to do already, or somebody is at it: do not sleep. One
   /// thread at a time, which serves no context.
-  virtual bool arm() { return true; }
+  virtual bool arm(Alarm /*alarm*/) { return true; }
   virtual void disarm() {}
   /// For a thread that looks after this endpoint for others, who compute, and is about to arm. Where large data are on
-  /// their way over a network, gives that as much as it takes of what waits to leave, and has who sleeps woken for
-  /// those data only when much of them has come, up to the next progress; returns whether there are any. One thread at
-  /// a time, which serves no context.
+  /// their way over a network, gives that as much as it takes of what waits to leave, and has who sleeps with an alarm
+  /// woken for those data only when much of them has come, up to the next progress; returns whether there are any. One
+  /// thread at a time, which serves no context.
   virtual bool let_flow() { return false; }
 
   /// Declares a peer lost: closes the connection and tells the observers once.

@@ -177,18 +177,18 @@ bool ClusterEndpoint::ask_bootstrap() {
   return happened;
 }
 
-bool ClusterEndpoint::arm() {
+bool ClusterEndpoint::arm(Alarm alarm) {
   if (Context::serving()) return false;
   bool armed = false;
   // Who holds the baton may find something to do.
-  context().try_enter([&] { armed = arm_transports(); });
+  context().try_enter([&] { armed = arm_transports(alarm); });
   return armed;
 }
 
-bool ClusterEndpoint::arm_transports() {
+bool ClusterEndpoint::arm_transports(Alarm alarm) {
   if (!early_.empty()) return false;
   for (std::size_t i = 0; i < transports_.size(); ++i) {
-    if (transports_[i]->arm()) continue;
+    if (transports_[i]->arm(alarm)) continue;
     while (i > 0) transports_[--i]->disarm();
     return false;
   }

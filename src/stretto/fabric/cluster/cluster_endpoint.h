@@ -61,7 +61,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool can_receive_from(NodeId peer) const override;
 
   int descriptor() const override { return watcher_.descriptor(); }
-  bool arm() override;
+  bool arm(Alarm alarm) override;
   void disarm() override;
   bool let_flow() override;
 
@@ -93,7 +93,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   cluster::Transport* route_to(NodeId peer) const noexcept { return route_[peer]; }
   template <class Function>
   void post(Function function);
-  bool arm_transports();
+  bool arm_transports(Alarm alarm);
   bool ask_bootstrap();
   void send_to_self(MessageType type, ConstByteSpan header, ConstByteSpan payload);
   void put_to_self(Offset target, ConstByteSpan source, Notification notification, Completion* completion);

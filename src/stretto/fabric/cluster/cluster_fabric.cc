@@ -151,7 +151,7 @@ class ClusterFabric final : public Fabric {
       endpoint_.throw_early_loss();
       if (moved) continue;
       if (!bootstrap_->lost_peers().empty()) return;  // the fence reports it
-      if (!network_->arm()) continue;
+      if (!network_->arm(Alarm::none)) continue;
       std::array<pollfd, 2> sleep{{{network_->descriptor(), POLLIN, 0}, {bootstrap_->failure_descriptor(), POLLIN, 0}}};
       poll(sleep.data(), sleep.size(), -1);
       network_->disarm();
@@ -173,7 +173,7 @@ class ClusterFabric final : public Fabric {
         reached = condition(moved);
       });
       if (reached) return;
-      if (moved || !endpoint_.arm()) continue;
+      if (moved || !endpoint_.arm(Alarm::none)) continue;
       pollfd sleep{endpoint_.descriptor(), POLLIN, 0};
       poll(&sleep, 1, -1);
       endpoint_.disarm();

@@ -221,7 +221,7 @@ TEST(ClusterProcesses, ADeathAfterTheGoodbyeIsSilent) {
     node.serve_until([&] { return node.messages.size() == 1; });
     dead.wait();
     for (int i = 0; i < 10; ++i) {
-      if (node.endpoint().arm()) node.endpoint().disarm();
+      if (node.endpoint().arm(Alarm::none)) node.endpoint().disarm();
       while (node.serve()) {
       }
     }
@@ -269,7 +269,7 @@ TEST(ClusterProcesses, AStoppedProcessIsSlowNotDead) {
     for (std::uint64_t i = 0; i < 3000; ++i) node.send(1, bytes_of(i));
     for (int i = 0; i < 20'000; ++i) {
       node.serve();
-      if (i % 100 == 0 && node.endpoint().arm()) node.endpoint().disarm();
+      if (i % 100 == 0 && node.endpoint().arm(Alarm::none)) node.endpoint().disarm();
     }
     if (!node.lost.empty()) return 1;
     waited.open();

@@ -131,11 +131,11 @@ TEST(ForgedRings, WhatIsHalfWrittenComesWhenItIsWhole) {
   for (std::uint64_t further = 2; further < 4; ++further) {
     job.settle();  // or it would not end
     EXPECT_TRUE(job[1].notifications.empty());
-    EXPECT_TRUE(job[1].endpoint().arm()) << "it keeps its receiver awake";
+    EXPECT_TRUE(job[1].endpoint().arm(Alarm::none)) << "it keeps its receiver awake";
     job[1].endpoint().disarm();
     forge_further_in(1, further);
   }
-  EXPECT_FALSE(job[1].endpoint().arm());
+  EXPECT_FALSE(job[1].endpoint().arm(Alarm::none));
   job.settle();
   EXPECT_EQ(job[1].notifications, (std::vector<std::pair<NodeId, Notification>>{{0, 7}}));
   EXPECT_TRUE(job[1].lost.empty());
@@ -156,13 +156,13 @@ TEST(ForgedRings, WhatIsHalfWrittenForSeveralHoldsNothingElseUp) {
   ASSERT_EQ(job[1].messages.size(), 2U);
   forge_in(2, static_cast<cluster::OwnKind>(MessageType::test), {}, 100);  // two lines; one is there
   job.settle();
-  EXPECT_TRUE(job[1].endpoint().arm()) << "it keeps its receiver awake";
+  EXPECT_TRUE(job[1].endpoint().arm(Alarm::none)) << "it keeps its receiver awake";
   job[1].endpoint().disarm();
   job[0].send(1, bytes_of(1));
   job.settle();
   EXPECT_EQ(job[1].messages.size(), 3U);
   forge_further_in(2, 2);
-  EXPECT_FALSE(job[1].endpoint().arm());
+  EXPECT_FALSE(job[1].endpoint().arm(Alarm::none));
   job.settle();
   EXPECT_EQ(job[1].messages.size(), 4U);
   EXPECT_EQ(job[1].messages.back().payload.size(), 100U);

@@ -23,7 +23,7 @@ TEST(ClusterSleep, AnIdleNodeIsNotWoken) {
   job[0].send(1, bytes_of(std::uint64_t{1}));
   job.settle();
   for (NodeId node = 0; node < 4; ++node) {
-    ASSERT_TRUE(job[node].endpoint().arm());
+    ASSERT_TRUE(job[node].endpoint().arm(Alarm::none));
     EXPECT_FALSE(readable(job[node].endpoint())) << "node " << node << " would spin";
   }
 }
@@ -31,20 +31,20 @@ TEST(ClusterSleep, AnIdleNodeIsNotWoken) {
 TEST(ClusterSleep, AMessageWakesItsReceiverAlone) {
   TestJob job(3);
   job.settle();
-  for (NodeId node = 1; node < 3; ++node) ASSERT_TRUE(job[node].endpoint().arm());
+  for (NodeId node = 1; node < 3; ++node) ASSERT_TRUE(job[node].endpoint().arm(Alarm::none));
   job[0].send(1, bytes_of(std::uint64_t{1}));
   EXPECT_TRUE(readable(job[1].endpoint()));
   EXPECT_FALSE(readable(job[2].endpoint()));
   job[1].endpoint().disarm();
   job.serve_until([&] { return job[1].messages.size() == 1; });
-  ASSERT_TRUE(job[1].endpoint().arm()) << "the bell that rang is forgotten";
+  ASSERT_TRUE(job[1].endpoint().arm(Alarm::none)) << "the bell that rang is forgotten";
   EXPECT_FALSE(readable(job[1].endpoint()));
 }
 
 TEST(ClusterSleep, ABurstWakesAllItsReceiversAtItsEnd) {
   TestJob job(4);
   job.settle();
-  for (NodeId node = 1; node < 4; ++node) ASSERT_TRUE(job[node].endpoint().arm());
+  for (NodeId node = 1; node < 4; ++node) ASSERT_TRUE(job[node].endpoint().arm(Alarm::none));
   job[0].with([&](Endpoint& endpoint) {
     {
       const Burst burst(endpoint);
@@ -65,7 +65,7 @@ TEST(ClusterSleep, OfALongBurstNobodyIsForgotten) {
   TestJob job(2);
   job.settle();
   constexpr std::size_t count = 3000;  // more than are noted, and than find room in a ring
-  ASSERT_TRUE(job[1].endpoint().arm());
+  ASSERT_TRUE(job[1].endpoint().arm(Alarm::none));
   job[0].with([&](Endpoint& endpoint) {
     const Burst burst(endpoint);
     for (std::uint64_t i = 0; i < count; ++i) endpoint.send(1, MessageType::test, {}, bytes_of(i));
@@ -78,7 +78,7 @@ TEST(ClusterSleep, OfALongBurstNobodyIsForgotten) {
 TEST(ClusterSleep, WhoPollsIsNotRung) {
   TestJob job(2);
   job.settle();
-  ASSERT_TRUE(job[1].endpoint().arm());
+  ASSERT_TRUE(job[1].endpoint().arm(Alarm::none));
   job[1].endpoint().disarm();
   job[0].send(1, bytes_of(std::uint64_t{1}));
   EXPECT_FALSE(readable(job[1].endpoint()));
@@ -88,10 +88,10 @@ TEST(ClusterSleep, WhoHasSomethingToDoDoesNotSleep) {
   TestJob job(2);
   job.settle();
   job[0].send(1, bytes_of(std::uint64_t{1}));
-  EXPECT_FALSE(job[1].endpoint().arm());
+  EXPECT_FALSE(job[1].endpoint().arm(Alarm::none));
   EXPECT_FALSE(readable(job[1].endpoint())) << "and nobody has been told to ring";
   job.serve_until([&] { return !job[1].messages.empty(); });
-  EXPECT_TRUE(job[1].endpoint().arm());
+  EXPECT_TRUE(job[1].endpoint().arm(Alarm::none));
 }
 
 TEST(ClusterSleep, CreditsWakeASenderWhoseQueueWaits) {
@@ -100,7 +100,7 @@ TEST(ClusterSleep, CreditsWakeASenderWhoseQueueWaits) {
   constexpr std::size_t count = 3000;
   for (std::uint64_t i = 0; i < count; ++i) job[0].send(1, bytes_of(i));
   job[0].serve();
-  ASSERT_TRUE(job[0].endpoint().arm()) << "the ring is full: there is nothing to do";
+  ASSERT_TRUE(job[0].endpoint().arm(Alarm::none)) << "the ring is full: there is nothing to do";
   EXPECT_FALSE(readable(job[0].endpoint()));
   while (!readable(job[0].endpoint())) ASSERT_TRUE(job[1].serve()) << "the receiver is done and nobody woke the sender";
   job[0].endpoint().disarm();

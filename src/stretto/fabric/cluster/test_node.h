@@ -58,7 +58,7 @@ class TestNode final : private MessageHandler, private EndpointObserver {
   }
   /// Sleeps as an engine does; returns whether it slept at all.
   bool sleep() {
-    if (!endpoint_.arm()) return false;
+    if (!endpoint_.arm(Alarm::none)) return false;
     pollfd query{endpoint_.descriptor(), POLLIN, 0};
     poll(&query, 1, -1);
     endpoint_.disarm();
@@ -126,7 +126,7 @@ class TestJob {
   void settle() {
     for (int quiet = 0; quiet < 3; ++quiet) {
       for (const auto& node : nodes) {
-        if (node != nullptr && node->endpoint().arm()) node->endpoint().disarm();
+        if (node != nullptr && node->endpoint().arm(Alarm::none)) node->endpoint().disarm();
       }
       while (serve()) {
       }

@@ -110,7 +110,7 @@ class Transport {
   /// watches it (level-triggered) beside the other transport's. Valid from construction to destruction.
   virtual int descriptor() const = 0;
   /// Prepares for sleep. False when there is something to do already (then it is not armed): call `progress` first.
-  virtual bool arm() = 0;
+  virtual bool arm(Alarm alarm) = 0;
   /// The endpoint is awake again: nobody needs to ring. Called after every `arm` that returned true. Any thread.
   virtual void disarm() = 0;
 

@@ -249,7 +249,7 @@ void HostTransport::unwatch(HostPeer& peer) {
   peer.process.reset();
 }
 
-bool HostTransport::arm() {
+bool HostTransport::arm(Alarm /*alarm*/) {
   if (control_ == nullptr) return true;
   SharedPage& shared = control_->shared();
   // Old rings are taken off before arming: one that comes later belongs to this sleep.

@@ -51,7 +51,7 @@ class HostTransport final : public Transport {
   bool receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from() const noexcept override { return true; }
   int descriptor() const override { return watcher_.descriptor(); }
-  bool arm() override;
+  bool arm(Alarm alarm) override;
   void disarm() override;
 
   bool sees_death() const override { return true; }

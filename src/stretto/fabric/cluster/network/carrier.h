@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/fabric/alarm.h"
 
 namespace stretto::fabric::cluster::network {
 
@@ -88,7 +89,7 @@ class Carrier {
   virtual bool progress() = 0;
   virtual int descriptor() const noexcept = 0;
   /// See Transport::arm.
-  virtual bool arm() = 0;
+  virtual bool arm(Alarm alarm) = 0;
   /// See Endpoint.
   virtual bool let_flow() { return false; }
   /// Whether all that was sent has left this process. Where it has not, later calls, with progress between, say true.

@@ -339,7 +339,7 @@ bool NetworkTransport::settle() {
   return any;
 }
 
-bool NetworkTransport::arm() { return failures_.empty() && closing_.empty() && carrier_->arm(); }
+bool NetworkTransport::arm(Alarm alarm) { return failures_.empty() && closing_.empty() && carrier_->arm(alarm); }
 
 bool NetworkTransport::flushed() const {
   const bool idle = std::all_of(peers_.begin(), peers_.end(),

@@ -43,7 +43,7 @@ class NetworkTransport final : public Transport, private network::FrameSink, pri
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool progress() override;
   int descriptor() const override { return carrier_->descriptor(); }
-  bool arm() override;
+  bool arm(Alarm alarm) override;
   void disarm() override {}
   bool let_flow() override { return carrier_->let_flow(); }
   /// Completions fire from later calls of `progress` where the carrier still reads a put's source.

@@ -101,7 +101,7 @@ class TwoProcesses : public ::testing::TestWithParam<const char*> {
     while (!done()) {
       if (node.step()) continue;
       if (done()) return true;
-      if (!node.transport->arm()) continue;
+      if (!node.transport->arm(Alarm::none)) continue;
       pollfd entry{node.transport->descriptor(), POLLIN, 0};
       if (poll(&entry, 1, 60000) != 1) return false;
       node.transport->disarm();

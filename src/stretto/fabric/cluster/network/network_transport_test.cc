@@ -418,8 +418,8 @@ TEST_P(EachNetwork, TheDescriptorWakesASleeper) {
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
   for (std::size_t round = 2; round < 12; ++round) {
-    while (!job[0].transport->arm()) job[0].step();
-    while (!job[1].transport->arm()) job[1].step();
+    while (!job[0].transport->arm(Alarm::none)) job[0].step();
+    while (!job[1].transport->arm(Alarm::none)) job[1].step();
     EXPECT_FALSE(readable(job[1], 0));
     job[0].transport->disarm();
     job[0].send(1, {}, pattern(round * 1000, round));
@@ -429,7 +429,7 @@ TEST_P(EachNetwork, TheDescriptorWakesASleeper) {
     ASSERT_TRUE(job.drive([&] { return job[1].received.size() == round; }));
   }
   // The end of a peer wakes, too.
-  while (!job[1].transport->arm()) job[1].step();
+  while (!job[1].transport->arm(Alarm::none)) job[1].step();
   job.end(0);
   ASSERT_TRUE(readable(job[1], long_enough));
   ASSERT_TRUE(job.drive([&] { return job[1].lost(0); }));
@@ -440,8 +440,8 @@ TEST_P(EachNetwork, ADisconnectIsFinishedBeforeOneSleeps) {
   job[0].send(1, {}, {});
   ASSERT_TRUE(job.drive([&] { return job[1].received.size() == 1; }));
   job[0].transport->disconnect(1);
-  EXPECT_FALSE(job[0].transport->arm());
-  ASSERT_TRUE(job.drive([&] { return job[0].transport->arm(); }));
+  EXPECT_FALSE(job[0].transport->arm(Alarm::none));
+  ASSERT_TRUE(job.drive([&] { return job[0].transport->arm(Alarm::none); }));
   // From here on node 0 sleeps for ever.
   while (!job[1].lost(0)) job[1].step();
 }

@@ -111,6 +111,7 @@ struct TcpCarrier::Link final : Connection {
   Socket* sends = nullptr;  // one of them, once it is open
   std::deque<Unsent> unsent;
   std::optional<std::string> broken;  // why nothing moves any more
+  bool is_met = false;                // it was open once, or is broken
 };
 
 bool TcpCarrier::Socket::wants_room() const noexcept {
@@ -195,6 +196,7 @@ void TcpCarrier::close(Connection* connection) {
 
 void TcpCarrier::fail(Link& link, const std::string& why) {
   if (link.broken) return;
+  note_met(link);
   link.broken = why;
   link.sends = nullptr;
   if (link.owner != nullptr) link.owner->failed(why.c_str());
@@ -203,6 +205,7 @@ void TcpCarrier::fail(Link& link, const std::string& why) {
 // Sending.
 
 void TcpCarrier::use(Link& link, Socket& socket) {
+  note_met(link);
   link.sends = &socket;
   drain(link);
 }
@@ -267,7 +270,7 @@ bool TcpCarrier::flush() { return unsent_ == 0; }
 void TcpCarrier::hand_over(Link& link) {
   if (link.sends == nullptr || link.unsent.empty()) return;
   set_send_buffer(link.sends->descriptor, SendBuffer::large);
-  link.sends->holds_more = is_left_alone_ = true;
+  link.sends->holds_more = has_let_flow_ = true;
   drain(link);
 }
 
@@ -280,16 +283,22 @@ bool TcpCarrier::let_flow() {
     const bool has_come = std::exchange(socket->has_come, false);
     if (!has_come || socket->stage != Stage::open || socket->deaf || !socket->reader.is_in_large_frame()) continue;
     set_least_heard(socket->descriptor, much_bytes);
-    socket->is_heard_late = is_left_alone_ = flows = true;
+    socket->is_heard_late = has_let_flow_ = flows = true;
   }
-  may_be_left_ = true;
   return flows;
 }
 
-void TcpCarrier::return_to_all() {
-  is_left_alone_ = may_be_left_ = false;
+void TcpCarrier::return_to_usual() {
+  has_let_flow_ = false;
+  hear_all();
   for (const auto& socket : sockets_) {
     if (std::exchange(socket->holds_more, false)) set_send_buffer(socket->descriptor, SendBuffer::usual);
+  }
+}
+
+// What flowed may have come meanwhile, or its end.
+void TcpCarrier::hear_all() {
+  for (const auto& socket : sockets_) {
     if (!std::exchange(socket->is_heard_late, false)) continue;
     set_least_heard(socket->descriptor, 1);
     socket->readable = true;
@@ -300,10 +309,9 @@ void TcpCarrier::return_to_all() {
 // Events.
 
 TcpCarrier::Socket& TcpCarrier::add(Socket fresh) {
-  sockets_.push_back(std::make_unique<Socket>(std::move(fresh)));
-  Socket& socket = *sockets_.back();
-  if (!watch(socket.descriptor, events_of_connections, &socket)) throw_io("cannot watch a socket");
-  return socket;
+  auto socket = std::make_unique<Socket>(std::move(fresh));
+  if (!watch(socket->descriptor, events_of_connections, socket.get())) throw_io("cannot watch a socket");
+  return *sockets_.emplace_back(std::move(socket));
 }
 
 bool TcpCarrier::watch(const Descriptor& descriptor, std::uint32_t what, void* tag) {
@@ -370,15 +378,14 @@ bool TcpCarrier::note(std::uint32_t happened, void* tag) {
   return true;
 }
 
-bool TcpCarrier::arm() {
-  // What was let flow by who slept before has nobody who wakes up by itself for it.
-  if (is_left_alone_ && !std::exchange(may_be_left_, false)) return_to_all();
+bool TcpCarrier::arm(Alarm alarm) {
+  if (has_let_flow_ && alarm == Alarm::none) hear_all();
   return watch_again() && ready_.empty() && !callers_ && !ticked_ && !look();
 }
 
 bool TcpCarrier::progress() {
   dropped_.clear();
-  if (is_left_alone_) return_to_all();
+  if (has_let_flow_) return_to_usual();
   choose_unwatched();
   const bool came = unwatched_ != nullptr && advance_unwatched();
   if (unwatched_ != nullptr && ready_.empty() && ++polls_ % polls_between_looks != 0) return came;
@@ -426,23 +433,23 @@ void TcpCarrier::advance_dial(Socket& socket) {
 
 void TcpCarrier::answer_callers() {
   callers_ = false;
-  while (Descriptor descriptor = next_caller()) {
-    const auto is_caller = [](const auto& socket) { return socket->stage == Stage::called; };
-    const auto callers = static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller));
-    if (callers >= expected_ + spare_callers) drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
-    add({std::move(descriptor), Stage::called});
+  try {
+    while (Descriptor descriptor = accept_next(listening_)) answer(std::move(descriptor));
+  } catch (const Error&) {
+    // For want of a descriptor, or of a watch: it may be one that the job needs, or else a stranger.
+    if (met_ < expected_) throw;
   }
 }
 
-// Where there is no descriptor for the next caller, it may be one that the job needs, or else a stranger, who may wait.
-Descriptor TcpCarrier::next_caller() {
-  try {
-    return accept_next(listening_);
-  } catch (const Error&) {
-    const auto is_met = [](const auto& link) { return link.second->sends != nullptr || link.second->broken; };
-    if (static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), is_met)) < expected_) throw;
-    return {};
-  }
+void TcpCarrier::answer(Descriptor caller) {
+  const auto is_caller = [](const auto& socket) { return socket->stage == Stage::called; };
+  const auto callers = static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(), is_caller));
+  if (callers >= expected_ + spare_callers) drop(**std::find_if(sockets_.begin(), sockets_.end(), is_caller));
+  add({std::move(caller), Stage::called});
+}
+
+void TcpCarrier::note_met(Link& link) {
+  if (!std::exchange(link.is_met, true)) ++met_;
 }
 
 // Ticks every so many seconds; 0: never.

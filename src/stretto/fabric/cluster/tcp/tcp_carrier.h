@@ -37,7 +37,7 @@ class TcpCarrier final : public Carrier {
   bool send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) override;
   bool progress() override;
   int descriptor() const noexcept override { return events_.number(); }
-  bool arm() override;
+  bool arm(Alarm alarm) override;
   bool let_flow() override;
   bool flush() override;
   std::vector<std::string> networks(Connection* connection) const override;
@@ -54,13 +54,15 @@ class TcpCarrier final : public Carrier {
   bool advance_unwatched();
   bool progress_watched();
   void hand_over(Link& link);
-  void return_to_all();
+  void return_to_usual();
+  void hear_all();
   void set_clock(time_t seconds);
   bool look();
   bool note(std::uint32_t happened, void* tag);
   void queue(Socket& socket);
   void answer_callers();
-  Descriptor next_caller();
+  void answer(Descriptor caller);
+  void note_met(Link& link);
   bool advance(Socket& socket);
   void advance_dial(Socket& socket);
   bool receive(Socket& socket);
@@ -84,6 +86,7 @@ class TcpCarrier final : public Carrier {
   Descriptor listening_;
   Descriptor clock_;          // ticks while somebody is asked and has not answered
   std::size_t expected_ = 0;  // processes that may call
+  std::size_t met_ = 0;       // of them, so far
   bool callers_ = false;
   bool ticked_ = false;
   std::vector<std::unique_ptr<Socket>> sockets_;
@@ -93,10 +96,9 @@ class TcpCarrier final : public Carrier {
   std::vector<Socket*> ready_;                    // to be looked at
   std::vector<Socket*> turn_;                     // being looked at
   std::map<ProcessId, std::unique_ptr<Link>> links_;
-  std::size_t asked_ = 0;       // sockets that wait for an answer
-  std::size_t unsent_ = 0;      // frames that wait for room
-  bool is_left_alone_ = false;  // since let_flow changed some sockets
-  bool may_be_left_ = false;    // by who arms next
+  std::size_t asked_ = 0;      // sockets that wait for an answer
+  std::size_t unsent_ = 0;     // frames that wait for room
+  bool has_let_flow_ = false;  // and some sockets are still as it left them
   std::vector<std::byte> buffer_;
 };
 

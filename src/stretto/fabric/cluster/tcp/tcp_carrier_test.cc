@@ -228,6 +228,23 @@ TEST(TcpCarrier, WhereDescriptorsAreShortAStrangerWaitsAndAnExpectedProcessIsNam
   }
 }
 
+TEST(TcpCarrier, WhereDescriptorsAreShortAStrangerWaitsThoughWhoWasExpectedHasLeft) {
+  look_at_all_classes();
+  End end;
+  end.carrier.expect(1);
+  {
+    const Descriptor peer = stranger_at(end);
+    say(peer, encode(Hello{process(1), decode_tcp_address(end.carrier.address()).process}));
+    say(peer, prefix_of({}, pattern(1, 1)));
+    say(peer, pattern(1, 1));
+    ASSERT_TRUE(drive({&end}, [&] { return end.frames.size() == 1; }));
+  }
+  for (int i = 0; i < 100; ++i) end.carrier.progress();
+  const Descriptor caller = stranger_at(end);
+  const NoMoreDescriptors shortage;
+  for (int i = 0; i < 100; ++i) end.carrier.progress();
+}
+
 TEST(TcpCarrier, AStreamThatPromisesTooMuchIsNoFrame) {
   End end;
   const Descriptor rogue = stranger_at(end);
@@ -308,14 +325,14 @@ struct LettingFlow {
     peer.say_first();
     EXPECT_TRUE(drive({&end}, [&] { return end.place[19999] == peer.data()[19999]; }));
     EXPECT_TRUE(end.carrier.let_flow());
-    EXPECT_TRUE(end.carrier.arm());
+    EXPECT_TRUE(end.carrier.arm(Alarm::soon));
   }
   bool has_frames(std::size_t count) {
     return drive({&end}, [&] { return end.frames.size() == count; });
   }
 
   void expect_the_second_half_wakes() {
-    ASSERT_TRUE(drive({&end}, [&] { return end.carrier.arm(); }));
+    ASSERT_TRUE(drive({&end}, [&] { return end.carrier.arm(Alarm::none); }));
     peer.say_second();
     EXPECT_TRUE(wakes(end, a_minute));
     EXPECT_TRUE(has_frames(1));
@@ -332,7 +349,7 @@ TEST(TcpCarrier, WhatFlowsWakesNobody) {
   ASSERT_TRUE(flow.has_frames(1)) << "who wakes up by itself finds it";
   EXPECT_EQ(flow.end.place, flow.peer.data());
   EXPECT_FALSE(flow.end.carrier.let_flow()) << "the frame is whole";
-  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(); }));
+  ASSERT_TRUE(drive({&flow.end}, [&] { return flow.end.carrier.arm(Alarm::none); }));
   flow.peer.say_more();
   EXPECT_TRUE(wakes(flow.end, a_minute));
 }
@@ -366,7 +383,15 @@ TEST(TcpCarrier, WhatStopsInTheMiddleIsLetFlowOnce) {
 // Who took over from the one that let it flow does not wake up by itself.
 TEST(TcpCarrier, WhoArmsLaterHearsAllAgain) {
   LettingFlow flow;
-  EXPECT_FALSE(flow.end.carrier.arm()) << "there may be something to read";
+  EXPECT_FALSE(flow.end.carrier.arm(Alarm::none)) << "there may be something to read";
+  flow.expect_the_second_half_wakes();
+}
+
+// Who has slept finds somebody at work who does not read: nothing has come, as far as it knows.
+TEST(TcpCarrier, WhatFlowedIsHeardThoughNobodyHasReadSince) {
+  LettingFlow flow;
+  EXPECT_FALSE(flow.end.carrier.let_flow()) << "nothing was seen to come";
+  EXPECT_FALSE(flow.end.carrier.arm(Alarm::none)) << "there may be something to read";
   flow.expect_the_second_half_wakes();
 }
 
@@ -493,7 +518,7 @@ TEST(TcpCarrier, WhoPollsForLongReadsItsOnlyConnectionUnasked) {
 
 TEST(TcpCarrier, WhoSleepsAfterLongPollingIsWoken) {
   LongPolled ends;
-  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(); }));
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(Alarm::none); }));
   EXPECT_FALSE(wakes(ends.end, 0));
   ASSERT_TRUE(ends.say_to_end());
   EXPECT_TRUE(wakes(ends.end, a_minute));
@@ -502,11 +527,11 @@ TEST(TcpCarrier, WhoSleepsAfterLongPollingIsWoken) {
 
 TEST(TcpCarrier, WhatCameBeforeItIsArmedKeepsItAwake) {
   LongPolled ends;
-  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(); }));
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(Alarm::none); }));
   for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
   ASSERT_TRUE(ends.say_to_end());
   // All that is sent on this host has arrived when the call that sends it returns.
-  EXPECT_FALSE(ends.end.carrier.arm());
+  EXPECT_FALSE(ends.end.carrier.arm(Alarm::none));
   ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
 }
 
@@ -533,7 +558,7 @@ TEST(TcpCarrier, AConnectionThatCannotBeWatchedAnyMoreIsLost) {
   LongPolled ends;
   const Descriptor no_epoll_set(open("/dev/null", O_RDONLY | O_CLOEXEC));
   ASSERT_GE(dup2(no_epoll_set.number(), ends.end.carrier.descriptor()), 0);
-  EXPECT_FALSE(ends.end.carrier.arm());
+  EXPECT_FALSE(ends.end.carrier.arm(Alarm::none));
   EXPECT_NE(ends.end.failure.find("cannot be watched"), std::string::npos) << ends.end.failure;
   ASSERT_TRUE(drive({&ends.other}, [&] { return !ends.other.failure.empty(); }));
 }

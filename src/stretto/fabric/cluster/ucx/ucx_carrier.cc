@@ -231,7 +231,7 @@ bool UcxCarrier::progress() {
   return moved;
 }
 
-bool UcxCarrier::arm() {
+bool UcxCarrier::arm(Alarm /*alarm*/) {
   // UCX's own clearing up after a close, and its flushes, are driven by `progress` and wake nobody.
   return !restless_ && flushing_ == nullptr && ucp_worker_arm(ucp_->worker) == UCS_OK;
 }

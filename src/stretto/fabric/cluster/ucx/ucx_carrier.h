@@ -34,7 +34,7 @@ class UcxCarrier final : public Carrier {
   bool send(Connection* to, ConstByteSpan header, ConstByteSpan data, Sending& sending) override;
   bool progress() override;
   int descriptor() const noexcept override { return descriptor_; }
-  bool arm() override;
+  bool arm(Alarm alarm) override;
   bool flush() override;
   std::vector<std::string> networks(Connection* connection) const override;
 
