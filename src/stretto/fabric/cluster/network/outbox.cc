@@ -1,6 +1,8 @@
 #include "stretto/fabric/cluster/network/outbox.h"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -28,7 +30,9 @@ class Outbox::Packet final : public Sending {
 };
 
 Outbox::Outbox(Carrier& carrier, TransportSink& sink, ConnectionOwner& owner)
-    : carrier_(carrier), sink_(sink), owner_(owner) {}
+    : carrier_(carrier), sink_(sink), owner_(owner) {
+  spare_.reserve(max_frames_under_way);  // to take a packet back needs no memory
+}
 
 Outbox::~Outbox() = default;
 
@@ -92,9 +96,17 @@ void Outbox::enqueue(const FrameHeader& header, ConstByteSpan data) {
   pump();
 }
 
+// Throws std::bad_alloc, and has done nothing then; what has begun goes on when a frame has left.
 void Outbox::begin(Transfer transfer) {
   transfers_.push_back(transfer);
-  pump();
+  const auto mine = std::prev(transfers_.end());
+  try {
+    pump();
+  } catch (const std::bad_alloc&) {
+    if (mine->next.at != 0) return;
+    transfers_.erase(mine);
+    throw;
+  }
 }
 
 void Outbox::pump() {
