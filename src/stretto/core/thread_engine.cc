@@ -231,11 +231,18 @@ Processor* ThreadEngine::take(Seat& seat) {
 
 [[gnu::hot]] Processor* ThreadEngine::next(Worker& worker) {
   Seat& seat = seat_of(worker);
+  bool has_searched = false;
   for (bool has_worked = true;; has_worked = false) {
+    Processor* neglected = nullptr;
     Processor* found = take(seat);
     if (found == nullptr && stopping_.load()) return nullptr;
-    if (found == nullptr && !search(seat, has_worked, found)) sleep(seat);
+    if (found == nullptr) {
+      has_searched = search(seat, has_worked, neglected);
+      if (!has_searched) sleep(seat);
+      found = neglected;
+    }
     if (found == nullptr) continue;
+    if (has_searched) pass_on(seat, neglected != nullptr);
     arrive(seat);
     fabric::Context::hand_over_rest();
     return found;
@@ -253,14 +260,14 @@ Processor* ThreadEngine::take(Seat& seat) {
   searching_.fetch_sub(1, std::memory_order_seq_cst);
   if (!over) return false;
   seat.nap.found_work();
-  pass_on(seat, found != nullptr);
   return true;
 }
 
-// Whoever made several ready may have counted on this worker alone, since it was looking.
-void ThreadEngine::pass_on(Seat& seat, bool from_another) noexcept {
-  if (asleep_.load(std::memory_order_seq_cst) == 0) return;
-  if (seat.local.size() > 1 || (from_another && anyone_has_work(seat))) wake_one_for_tasks(Beds::Whom::sleepers);
+// Whoever made several ready may have counted on this worker alone, since it was looking. It has taken one of them.
+void ThreadEngine::pass_on(const Seat& seat, bool from_another) noexcept {
+  if (seat.service || asleep_.load(std::memory_order_seq_cst) == 0) return;
+  const bool left = seat.local.size() != 0 || waiting_for(false).load(std::memory_order_seq_cst) != 0;
+  if (left || (from_another && anyone_has_work(seat))) wake_one_for_tasks(Beds::Whom::sleepers);
 }
 
 [[gnu::hot]] bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {

@@ -114,7 +114,7 @@ struct Companion : Runnable {
   Company& company;
 };
 
-// What comes with one message makes all processors ready, some polls after the ring.
+// What comes with one message makes all processors ready, some polls after the ring; the last ones by another thread.
 class GivingEndpoint final : public test::TestEndpoint {
  public:
   using TestEndpoint::TestEndpoint;
@@ -132,7 +132,11 @@ class GivingEndpoint final : public test::TestEndpoint {
     if (polls_since_ring_ > 0) ++polls_since_ring_;
     if (polls_since_ring_ < 10) return false;
     polls_since_ring_ = 0;
-    for (std::size_t i = 0; i < companions_.size(); ++i) processors_[i].post(&companions_[i]);
+    const std::size_t by_worker = companions_.size() - by_another_thread;
+    for (std::size_t i = 0; i < by_worker; ++i) processors_[i].post(&companions_[i]);
+    std::thread([&] {
+      for (std::size_t i = by_worker; i < companions_.size(); ++i) processors_[i].post(&companions_[i]);
+    }).join();
     return true;
   }
 
@@ -142,6 +146,8 @@ class GivingEndpoint final : public test::TestEndpoint {
     }
   }
   const Company& company() const { return company_; }
+
+  std::size_t by_another_thread = 0;
 
  private:
   int bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -170,9 +176,13 @@ TEST(ThreadEngine, SaysWhetherOthersWantAWorker) {
 
 // A worker that looks for work is woken by nobody, and so others are not woken for what it finds; nor for what is left
 // where one of them has taken something.
-TEST(ThreadEngine, WhoFindsMoreThanItCanDoWakesOthers) {
+class WhoFindsMoreThanItCanDo : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(ByAnotherThread, WhoFindsMoreThanItCanDo, testing::Range(std::size_t{0}, std::size_t{Company::all}));
+
+TEST_P(WhoFindsMoreThanItCanDo, WakesOthers) {
   fabric::Context context(nullptr);
   GivingEndpoint endpoint(context);
+  endpoint.by_another_thread = GetParam();
   fabric::Endpoint* const endpoints[] = {&endpoint};
   const std::set<pid_t> before = threads_of_this_process();
   ThreadEngine engine;
