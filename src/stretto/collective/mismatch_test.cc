@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,24 @@ TEST_P(MismatchTest, EveryMemberHearsWhoDisagrees) {
       });
     }
   }
+}
+
+// Who blocks a thread of its own brings its node to rest as well: no worker may ever come to that.
+TEST(Mismatch, ThreadsThatOnlyReceiveHearWhoDisagrees) {
+  Runtime runtime(test::options_for("local:2", 2));
+  runtime.run([](Node& node) {
+    std::string said;
+    std::thread([&] {
+      int value = 0;
+      const Event done = broadcast(node, Group::all(node), std::span(&value, 1), 1 - node.id());
+      try {
+        node.wait(done);
+      } catch (const Error& error) {
+        said = error.what();
+      }
+    }).join();
+    EXPECT_EQ(said.rfind("mismatch: node ", 0), 0U) << said;
+  });
 }
 
 // What a member passes to some operation.

@@ -167,6 +167,7 @@ void Node::wait_in_thread(Event event, Cause& cause) {
   }
   const auto wait = arena::make_owned<ThreadWait>();
   if (events_.subscribe(event, wait.get(), &cause) != EventState::untriggered) return;
+  endpoint_.context().run_put_off();  // all others may be at rest already
   wait->done.acquire();
   cause = wait->cause;
 }
