@@ -151,6 +151,29 @@ TEST(Coroutine, WhatIsBuiltInsideAnAwaitIsDestroyedOnce) {
   EXPECT_EQ(balance.load(), 0);
 }
 
+template <class Awaited>
+concept may_be_awaited = requires(detail::PromiseBase& promise, Awaited&& awaited) {
+  promise.await_transform(std::forward<Awaited>(awaited));
+};
+
+// What would be destroyed twice does not compile; what is named first, or owns nothing, does.
+template <class F>
+constexpr bool is_refused_in_place() {
+  using Completion = decltype(std::declval<Node&>().spawn(std::declval<F>()));
+  static_assert(may_be_awaited<Completion&> && may_be_awaited<const Completion&>);
+  return !may_be_awaited<Completion>;
+}
+
+TEST(Coroutine, AClosureThatOwnsSomethingIsSpawnedBeforeItIsAwaited) {
+  auto owns_nothing = [number = 1] { return number; };
+  auto owns = [text = std::string()] { return text.size(); };
+  auto gives_nothing = [text = std::string()] { (void)text; };
+  EXPECT_FALSE(is_refused_in_place<decltype(owns_nothing)>());
+  EXPECT_FALSE(is_refused_in_place<decltype(owns)&>());
+  EXPECT_EQ(is_refused_in_place<decltype(owns)>(), detail::destroys_closures_twice);
+  EXPECT_EQ(is_refused_in_place<decltype(gives_nothing)>(), detail::destroys_closures_twice);
+}
+
 TEST(Coroutine, CapturesLiveAsLongAsTheTask) {
   run_on("local:1", [](Node& node) -> Task<> {
     std::vector<Future<std::size_t>> sizes;

@@ -77,6 +77,7 @@ class Node final : private fabric::EndpointObserver {
 
   /// Runs `function` (called with this node if it takes one) as a task when the precondition has triggered. Returns
   /// its completion: an Event if it returns nothing (or Task<>), else a Future of what it returns (or its Task does).
+  /// GCC 12 needs that to be named before it is awaited, where `function` is a temporary that owns something: see Task.
   /// An exception that escapes poisons the completion.
   template <class F>
   auto spawn(F&& function, const SpawnOptions& options = SpawnOptions());

@@ -12,6 +12,7 @@
 #include "stretto/core/archive.h"
 #include "stretto/core/node.h"
 #include "stretto/core/remote_tasks.h"
+#include "stretto/core/spawned_in_place.h"
 
 namespace stretto {
 
@@ -108,12 +109,12 @@ auto Node::spawn(F&& function, const SpawnOptions& options) {
   if constexpr (std::is_void_v<Value>) {
     const Event completion = submit(*record, options.precondition());
     (void)record.release();  // it runs, or has run
-    return completion;
+    return detail::completion_of<F>(completion);
   } else {
     const auto state = record->slot.state;
     const Event completion = submit(*record, options.precondition());
     (void)record.release();
-    return Future<Value>(completion, state);
+    return detail::completion_of<F>(Future<Value>(completion, state));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "stretto/core/event.h"
 #include "stretto/core/future.h"
+#include "stretto/core/spawned_in_place.h"
 #include "stretto/core/task_record.h"
 
 namespace stretto {
@@ -75,6 +76,9 @@ class PromiseBase {
   }
   template <class T>
   auto await_transform(Task<T>&& task);
+  // GCC 12: spawn first, then await, `const Event done = node.spawn([text] { ... }); co_await done;`
+  template <class Completion>
+  void await_transform(SpawnedInPlace<Completion>&&) = delete;
 
   static void* operator new(std::size_t bytes);
   static void operator delete(void* frame, std::size_t bytes) noexcept;
@@ -123,6 +127,8 @@ class Promise<void> : public PromiseBase {
 /// A fault of GCC 12: it destroys twice what is built inside of an expression with `co_await`, if that is an aggregate
 /// or a closure that captures something with a destructor. Spawn first, then await:
 /// `const Event done = node.spawn([text] { ... }); co_await done;`
+/// With that compiler `co_await node.spawn([text] { ... })` is refused. Nothing finds closures elsewhere in such an
+/// expression, as in the arguments of a collective: name them first.
 template <class T>
 class [[nodiscard]] Task {
  public:
