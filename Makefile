@@ -37,7 +37,7 @@ bench:  ## measure Stretto, and beside it the rivals that are installed (make se
 	@scripts/build release
 	@scripts/bench
 
-setup-bench:  ## install the rivals: MPICH and Open MPI
+setup-bench:  ## install the rivals: MPICH, Open MPI and Intel's MPI
 	@scripts/setup build python
 	@scripts/setup-bench
 

@@ -20,9 +20,10 @@ constexpr std::array settings_table{
     SettingInfo{"STRETTO_NETWORK", SettingKind::text, "tcp",
                 "what connects hosts: tcp, tcp/INTERFACE (such as tcp/eth0), or ucx; the same on all"},
     SettingInfo{"STRETTO_WORKERS", SettingKind::count, "0",
-                "worker threads of a process; 0 means as many as it may use processors"},
+                "worker threads of a process; 0: as many as it may use cores, or as its share of its host's cores",
+                4096},
     SettingInfo{"STRETTO_BIND", SettingKind::count, "0",
-                "1: each worker thread keeps to one core, its own where the job's processes have enough of them"},
+                "1: each worker thread keeps to one core, its own where the job's processes have enough of them", 1},
     SettingInfo{"STRETTO_LOG", SettingKind::log_level, "warning",
                 "least level that is logged: trace, debug, info, warning, error or off"},
     SettingInfo{"STRETTO_SEGMENT_BYTES", SettingKind::bytes, "64GiB",
@@ -34,7 +35,8 @@ constexpr std::array settings_table{
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",
                 "file of costs, by `stretto tune`, that schedules are chosen by; default: the built-in ones"},
     SettingInfo{"STRETTO_REPRODUCIBLE", SettingKind::count, "0",
-                "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible"},
+                "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible",
+                1},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},
@@ -62,7 +64,7 @@ std::string_view name_part(std::string_view line) { return line.substr(0, line.f
 void check_form(const SettingInfo& setting, const std::string& value) {
   switch (setting.kind) {
     case SettingKind::text: break;
-    case SettingKind::count: parse_count(value, setting.name); break;
+    case SettingKind::count: parse_count(value, setting.name, 0, setting.most); break;
     case SettingKind::bytes: parse_bytes(value, setting.name); break;
     case SettingKind::log_level: parse_log_level(value, setting.name); break;
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct SettingInfo {
   SettingKind kind;
   std::string_view default_value;  ///< empty: there is none, and readers must ask is_set()
   std::string_view meaning;
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< of a count
 };
 
 /// All of them. A variable is declared by adding a line to this table, in settings.cc, and nowhere else.

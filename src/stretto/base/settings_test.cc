@@ -70,6 +70,8 @@ TEST(Settings, RefuseValuesOfTheWrongForm) {
   const Error error = error_of([] { settings_of({"STRETTO_WORKERS=many"}); });
   EXPECT_EQ(error.code(), ErrorCode::bad_input);
   EXPECT_TRUE(error.message().starts_with("STRETTO_WORKERS is 'many', but must be")) << error.message();
+  EXPECT_EQ(error_of([] { settings_of({"STRETTO_BIND=2"}); }).message(),
+            "STRETTO_BIND is '2', but must be a whole number from 0 to 1");
   EXPECT_EQ(error_of([] { settings_of({"STRETTO_SEGMENT_BYTES=lots"}); }).code(), ErrorCode::bad_input);
   EXPECT_EQ(error_of([] { settings_of({"STRETTO_LOG=loud"}); }).code(), ErrorCode::bad_input);
 }

@@ -43,7 +43,9 @@ int run_command_line(int argc, const char* const* argv) {
 
   try {
     app.parse(argc, argv);
-    return 0;
+    std::cout.flush();
+    if (std::cout) return 0;
+    std::cerr << "stretto: the output could not be written\n";
   } catch (const CLI::ParseError& error) {
     return report(error, app);
   } catch (const Error& error) {

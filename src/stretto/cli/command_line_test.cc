@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,32 @@ TEST(CommandLine, RefusesWhatItDoesNotUnderstand) {
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
     EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
+  }
+}
+
+TEST(CommandLine, OutputThatIsLostIsAnError) {
+  std::cout.setstate(std::ios::badbit);
+  const Outcome outcome = run({"info"});
+  std::cout.clear();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "stretto: the output could not be written\n");
+}
+
+TEST(CommandLine, NoHostIsLeftWithoutARank) {
+  test::expect_error("run -n 1 --hosts alpha,beta --bind 127.0.0.1 true", "2 hosts for 1 ranks");
+}
+
+TEST(InfoCommand, SaysWhatAJobWouldOfTheTuning) {
+  const std::string path = testing::TempDir() + "no_costs.json";
+  for (const std::string text : {"", "{}", "null", "{\"links\":"}) {
+    std::ofstream(path) << text;
+    const Setting setting("STRETTO_TUNING", path);
+    test::expect_error("info", path);
+  }
+  std::remove(path.c_str());
+  for (const std::string& unreadable : {path, std::string("/"), std::string("/dev/zero")}) {
+    const Setting setting("STRETTO_TUNING", unreadable);
+    test::expect_error("info", "STRETTO_TUNING names " + unreadable);
   }
 }
 

@@ -124,10 +124,14 @@ void print_text(const Explanation& found) {
   const auto fastest = std::min_element(found.measured.begin(), found.measured.end());
   const Candidate& best = found.candidates[static_cast<std::size_t>(fastest - found.measured.begin())];
   const FitError error = error_of_predictions(predictions_of(found.candidates), found.measured);
-  std::cout << "chosen: " << found.candidates.front().algorithm->name()
-            << "; measured fastest: " << best.algorithm->name() << ", "
-            << format_factor(found.measured.front() / *fastest) << " as fast\nprediction's error: median "
-            << format_factor(error.median) << ", worst " << format_factor(error.worst) << '\n';
+  std::cout << "chosen: " << found.candidates.front().algorithm->name() << "; measured fastest: ";
+  if (fastest == found.measured.begin()) {
+    std::cout << "the same";
+  } else {
+    std::cout << best.algorithm->name() << ", " << format_factor(found.measured.front() / *fastest) << " as fast";
+  }
+  std::cout << "\nprediction's error: median " << format_factor(error.median) << ", worst "
+            << format_factor(error.worst) << '\n';
 }
 
 void print_json(const Explanation& found) {

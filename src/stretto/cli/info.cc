@@ -19,7 +19,9 @@
 #include "stretto/cli/machine_report.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/collective/kernels.h"
+#include "stretto/core/runtime.h"
 #include "stretto/fabric/spec.h"
+#include "stretto/schedule/cost_table.h"
 
 namespace stretto::cli {
 namespace {
@@ -198,6 +200,13 @@ struct InfoOptions {
   bool as_json = false;
 };
 
+/// Throws what a job would.
+void check_tuning(const Settings& settings) {
+  if (!settings.is_set("STRETTO_TUNING")) return;
+  const Tuning tuning = read_tuning(settings.text("STRETTO_TUNING"));
+  schedule::parse_cost_table(tuning.text, tuning.origin);
+}
+
 void run_info(const InfoOptions& options) {
   const SettingsReport settings = read_settings();
   if (options.only_settings) {
@@ -209,6 +218,7 @@ void run_info(const InfoOptions& options) {
   }
   // Said last, after the list that shows what is right.
   if (!settings.complaint.empty()) throw Error(ErrorCode::bad_input, settings.complaint);
+  check_tuning(*settings.settings);
 }
 
 }  // namespace

@@ -48,30 +48,23 @@ std::vector<ExtendNode>& extension_list() {
   return list;
 }
 
+}  // namespace
+
 Tuning read_tuning(const std::string& path) {
+  constexpr std::size_t most_bytes = 1'000'000;  // a table of costs has a few thousand
   std::ifstream file(path, std::ios::binary);
-  Tuning tuning{{std::istreambuf_iterator<char>(file), {}}, path};
-  if (!file || tuning.text.empty()) {
+  std::string text(most_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.empty() || text.size() > most_bytes) {
     throw Error(ErrorCode::io, "STRETTO_TUNING names " + path +
-                                   ", which cannot be read or is empty; "
+                                   ", which cannot be read, is empty or is far too long for a table of costs; "
                                    "`stretto tune` writes such a file");
   }
-  return tuning;
+  return {std::move(text), path};
 }
 
-bool read_switch(const Settings& settings, std::string_view name) {
-  const std::uint64_t value = settings.count(name);
-  if (value <= 1) return value == 1;
-  throw Error(ErrorCode::bad_input, std::string(name) + " is " + std::to_string(value) + "; it is 0 or 1");
-}
-
-unsigned read_workers(const Settings& settings) {
-  constexpr unsigned most_workers = 4096;
-  const std::uint64_t value = settings.count("STRETTO_WORKERS");
-  if (value <= most_workers) return static_cast<unsigned>(value);
-  throw Error(ErrorCode::bad_input,
-              "STRETTO_WORKERS is " + std::to_string(value) + "; it is at most " + std::to_string(most_workers));
-}
+namespace {
 
 constexpr std::chrono::microseconds longest_pause{1000};
 
@@ -102,13 +95,13 @@ RuntimeOptions RuntimeOptions::from_environment() {
     }
     options.fabric = "cluster";
   }
-  options.workers = read_workers(settings);
-  options.bind = read_switch(settings, "STRETTO_BIND");
+  options.workers = static_cast<unsigned>(settings.count("STRETTO_WORKERS"));
+  options.bind = settings.count("STRETTO_BIND") == 1;
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.network = settings.text("STRETTO_NETWORK");
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
-  options.reproducible = read_switch(settings, "STRETTO_REPRODUCIBLE");
+  options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;
   options.staging_bytes = settings.bytes("STRETTO_STAGING_BYTES");
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;

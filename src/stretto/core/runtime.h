@@ -42,6 +42,9 @@ struct RuntimeOptions {
   bool reproducible = false;  ///< reductions are, see CollectiveOptions; the same at all nodes of the job
 };
 
+/// The costs in a file, as STRETTO_TUNING names one. Throws Error(io) for what can be none.
+Tuning read_tuning(const std::string& path);
+
 /// The part of a job that this process is: its nodes, and the engine and fabric under them.
 ///
 /// Used by one thread, which `run` blocks. Several may exist one after the other in a process.
