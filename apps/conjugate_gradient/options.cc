@@ -10,7 +10,9 @@
 namespace conjugate_gradient {
 namespace {
 
+using stretto::program::numbers_of;
 using stretto::program::refuse;
+using stretto::program::word_for;
 
 constexpr const char* description =
     "Solves A x = b for a symmetric positive definite matrix by conjugate gradients with Jacobi's preconditioner,\n"
@@ -49,7 +51,7 @@ void declare(CLI::App& app, Raw& raw) {
       ->type_name("N");
   app.add_option("--method", options.solver.method,
                  "classic: two reductions per iteration; pipelined: one, which overlaps the product (default)")
-      ->transform(CLI::CheckedTransformer(methods).description(""))
+      ->transform(word_for(numbers_of(methods)))
       ->type_name("classic|pipelined");
   app.add_option("--history", options.history, "write the relative residual of each iteration here, one per line")
       ->type_name("FILE");

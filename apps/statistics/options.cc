@@ -9,7 +9,9 @@
 namespace statistics {
 namespace {
 
+using stretto::program::numbers_of;
 using stretto::program::refuse;
+using stretto::program::word_for;
 
 constexpr std::uint64_t most_bins = 65'536;
 constexpr std::uint64_t most_repeats = 1'000'000;
@@ -58,7 +60,7 @@ void declare(CLI::App& app, Raw& raw) {
       ->type_name("A,B,C");
   app.add_option("--header", options.source.header,
                  "whether the first line names the columns (default: auto, if it holds text and no number)")
-      ->transform(CLI::CheckedTransformer(headers).description(""))
+      ->transform(word_for(numbers_of(headers)))
       ->type_name("auto|yes|no");
   app.add_option("--bins", raw.bins, "of each histogram, from the least to the greatest value (default: 10)")
       ->type_name("N");

@@ -10,7 +10,9 @@
 namespace stencil_1d {
 namespace {
 
+using stretto::program::numbers_of;
 using stretto::program::refuse;
+using stretto::program::word_for;
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 28U;
 constexpr std::uint64_t most_iterations = 1'000'000;
@@ -52,7 +54,7 @@ void declare(CLI::App& app, Raw& raw, Program program) {
     const std::map<std::string, Method> methods{
         {"native", Method::native}, {"tasks", Method::tasks}, {"aggregate", Method::aggregate}};
     app.add_option("--method", options.method, "how the shards' results are added up (default: native)")
-        ->transform(CLI::CheckedTransformer(methods).description(""))
+        ->transform(word_for(numbers_of(methods)))
         ->type_name("native|tasks|aggregate");
     app.add_option("--point-cost", raw.point_seconds,
                    "what a point of an iteration costs in virtual time, on the fabric `sim` (default: 10ns)")

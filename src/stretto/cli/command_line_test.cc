@@ -62,6 +62,10 @@ TEST(CommandLine, NoHostIsLeftWithoutARank) {
   test::expect_error("run -n 1 --hosts alpha,beta --bind 127.0.0.1 true", "2 hosts for 1 ranks");
 }
 
+TEST(CommandLine, WhatLooksLikeAnOptionIsNoProgram) {
+  test::expect_error("run -n 1 --fabric local:2 true", "--fabric is no option of `stretto run`");
+}
+
 TEST(InfoCommand, SaysWhatAJobWouldOfTheTuning) {
   const std::string path = testing::TempDir() + "no_costs.json";
   for (const std::string text : {"", "{}", "null", "{\"links\":"}) {

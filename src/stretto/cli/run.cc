@@ -36,6 +36,10 @@ void check_remote_program(const std::string& path) {
 }
 
 void run_job(RunArguments arguments, std::vector<std::string> command) {
+  if (!command.empty() && command.front().starts_with('-')) {
+    throw Error(ErrorCode::invalid_argument,
+                command.front() + " is no option of `stretto run`, whose --help lists them");
+  }
   fabric::LaunchOptions& launch = arguments.launch;
   launch.command = std::move(command);
   launch.grace = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.grace_seconds * 1000));

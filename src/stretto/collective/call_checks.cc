@@ -61,7 +61,16 @@ void require_proper(const Group& group, Rank me, const CollectiveCall& call, con
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape) {
   const std::string_view name = options.algorithm();
   const schedule::Algorithm& algorithm = schedule::find_algorithm(name);
-  algorithm.require(algorithm.with_segments(shape, options.segments()));
+  if (algorithm.operation() != shape.operation) {
+    refuse(std::string(name) + " is an algorithm of " + std::string(schedule::name_of(algorithm.operation())) +
+           ", not of " + std::string(schedule::name_of(shape.operation)) + "; `stretto explain` lists those");
+  }
+  algorithm.require(algorithm.with_segments(shape, 1));
+  const std::uint32_t most = algorithm.blocking(shape).most_segments;
+  if (options.segments() == 0 || options.segments() > most) {
+    refuse(std::string(name) + ": segments must be from 1 to " + std::to_string(most) + ", not " +
+           std::to_string(options.segments()));
+  }
   if (algorithm.needs_equal_blocks() && !call.block_offsets().empty()) {
     throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
   }

@@ -158,7 +158,13 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
               "allreduce: a node contributes at least one shard");
     EXPECT_NE(refusal([&] { barrier(node, all, CollectiveOptions().algorithm("no_such")); }).find("no_such"),
               std::string::npos);
-    EXPECT_NE(refusal([&] { barrier(node, all, CollectiveOptions().algorithm("ring_allgather")); }), "accepted");
+    EXPECT_EQ(refusal([&] { barrier(node, all, CollectiveOptions().algorithm("ring_allgather")); }),
+              "ring_allgather is an algorithm of allgather, not of barrier; `stretto explain` lists those");
+    for (const std::uint32_t segments : {0U, 4097U, (1U << 30U) + 1, (1U << 31U) + 1}) {
+      const CollectiveOptions options = CollectiveOptions().algorithm("ring_allreduce", segments);
+      EXPECT_EQ(refusal([&] { allreduce(node, all, in, three, sum, options); }),
+                "ring_allreduce: segments must be from 1 to 4096, not " + std::to_string(segments));
+    }
     // What was refused took no number: the next collectives match.
     const int total = co_await allreduce(node, all, 1, sum);
     EXPECT_EQ(total, 3);

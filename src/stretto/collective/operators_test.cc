@@ -144,9 +144,16 @@ struct AddModulo {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return (a + b) % modulus; }
 };
 
+std::uint64_t greater(const std::uint64_t& a, const std::uint64_t& b) { return a > b ? a : b; }
+
 TEST_P(OperatorsTest, UserOperatorsMayHaveStructsAndState) {
   run(6, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
+    const std::vector<std::uint64_t> numbers(10, node.id());
+    std::vector<std::uint64_t> greatest_of_each(10);
+    co_await allreduce(node, all, numbers, greatest_of_each, greater);
+    EXPECT_EQ(greatest_of_each, std::vector<std::uint64_t>(10, 5));
+    EXPECT_EQ(co_await allreduce(node, all, numbers[0], greater), 5U) << "a plain function, of a value";
     const auto mine = static_cast<double>((node.id() * 7 + 3) % 6);
     const Extremes extremes =
         co_await allreduce(node, all, Extremes{mine, mine, static_cast<std::int32_t>(node.id()), {}}, Combine());

@@ -41,6 +41,8 @@ concept TaskOperator = Element<T> && requires(const Op& op, Node& node, std::spa
 /// say `static constexpr bool elementary = true`, and be noexcept: it then runs where the data arrive, between
 /// messages, which saves a hand-over to another thread each time (some microseconds); several threads may run it at
 /// once. Or it is a TaskOperator.
+///
+/// Members' calls are compared by the operator's type alone: all pass the same function, and an equal state.
 template <class Op, class T>
 concept ReductionOperator =
     (Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>) || TaskOperator<Op, T>;
@@ -161,16 +163,17 @@ constexpr Reduction make_reduction() {
 
 template <class T, class Op>
   requires ReductionOperator<Op, T>
-inline constexpr Reduction reduction_of = detail::make_reduction<T, Op>();
+inline constexpr Reduction reduction_of = detail::make_reduction<T, std::decay_t<Op>>();  // a function's pointer
 
 /// What its functions are called with beside the data; null where the operator has no state.
 template <class T, class Op>
   requires ReductionOperator<Op, T>
 std::shared_ptr<const void> state_of_operator([[maybe_unused]] const Op& op) {
-  if constexpr (detail::is_stateless<T, Op>()) {
+  using Kept = std::decay_t<Op>;
+  if constexpr (detail::is_stateless<T, Kept>()) {
     return nullptr;
   } else {
-    return std::make_shared<const Op>(op);
+    return std::make_shared<const Kept>(op);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -120,6 +120,8 @@ struct Runtime::Parts {
   Surroundings surroundings;
   std::vector<std::unique_ptr<Node>> nodes;
   std::unique_ptr<StallWatch> stall_watch;
+  double stall_seconds = 0;
+  LogLevel log_level = LogLevel::warning;
   unsigned workers = 1;
   std::string binding;  // of the workers, for people
   bool used = false;
@@ -164,7 +166,8 @@ struct Runtime::Parts {
   bool bury_the_dead();
   void drain(const Cause& cause);
   void save_durations(bool failed);
-  bool wait_until(bool (*done)(const Parts&));
+  bool wait_until(bool (*done)(const Parts&), const std::function<void()>& when_long = {});
+  void tell_of_late_operations(const Cause& cause) const;
   Error deadlock() const;
   std::string who_waits() const;
 };
@@ -203,7 +206,9 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
   const ThreadEngine::Options engine = engine_options(cores, options.bind);
   if (engine.first_core) binding = engine.idling.takes_turns ? ", each bound to a core" : ", each on a core of its own";
   threads->start(engine, fabric->endpoints());
-  if (options.stall_seconds <= 0) return;
+  stall_seconds = options.stall_seconds;
+  log_level = options.log_level;
+  if (stall_seconds <= 0) return;
   stall_watch = std::make_unique<StallWatch>(
       nodes, options.stall_seconds, [level = options.log_level](NodeId node, const std::string& sentence) {
         Logger(level, "node " + std::to_string(node)).warning("for some time now, ", sentence);
@@ -339,11 +344,17 @@ std::string Runtime::Parts::who_waits() const {
   return waiting;
 }
 
-// On sim, runs what there is until `done` holds; elsewhere others do. False when nothing can happen any more.
-bool Runtime::Parts::wait_until(bool (*done)(const Parts&)) {
+// On sim, runs what there is until `done` holds; elsewhere others do, and `when_long` is called once where that takes
+// longer than a stall. False when nothing can happen any more.
+bool Runtime::Parts::wait_until(bool (*done)(const Parts&), const std::function<void()>& when_long) {
   if (simulator == nullptr) {
+    const double began = threads->now();
+    bool is_told = !when_long || stall_seconds <= 0;
     for (std::chrono::microseconds pause{10}; !done(*this); pause = std::min(pause * 2, longest_pause)) {
       std::this_thread::sleep_for(pause);
+      if (is_told || threads->now() - began < stall_seconds) continue;
+      is_told = true;
+      when_long();
     }
     return true;
   }
@@ -385,11 +396,19 @@ Cause Runtime::Parts::run_mains(std::span<const Event> mains) {
   return simulator->failure() != nullptr ? simulator->failure() : main_failure;
 }
 
+void Runtime::Parts::tell_of_late_operations(const Cause& cause) const {
+  Logger(log_level, "job")
+      .warning("the job is over (", cause->message(),
+               "), but some of its collectives are not: an operator of theirs waits for something, or "
+               "peers may still touch their memory");
+}
+
 // What waits is told that it is over; what runs is let finish. Operations come first: who is told unwinds, and takes
 // with it the memory that they use.
 void Runtime::Parts::cancel(const Cause& cause) {
   for (const auto& node : nodes) node->cancel_operations(cause);
-  wait_until([](const Parts& parts) { return parts.operations_are_over(); });  // or nobody does anything any more
+  // Or nobody does anything any more.
+  wait_until([](const Parts& parts) { return parts.operations_are_over(); }, [&] { tell_of_late_operations(cause); });
   for (const auto& node : nodes) node->events().shut_down(cause);
   if (!job_failed) return;
   for (const auto& node : nodes) node->cancel_remote_tasks(cause);  // their tasks may wait for us for ever

@@ -45,6 +45,21 @@ CLI::Validator whole_doubles() {
       "BYTES");
 }
 
+CLI::Validator word_for(std::map<std::string, int> numbers) {
+  return CLI::Validator(
+      [numbers = std::move(numbers)](std::string& text) {
+        const auto found = numbers.find(text);
+        if (found == numbers.end()) {
+          std::string words;
+          for (const auto& [word, number] : numbers) words += (words.empty() ? "" : ", ") + word;
+          return "must be one of " + words + ", not " + text;
+        }
+        text = std::to_string(found->second);
+        return std::string();
+      },
+      "");
+}
+
 CLI::Validator measured_seconds() {
   return seconds_that([](double seconds) { return seconds > 0 && seconds <= 3600; }, "more than 0 and at most 3600");
 }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,17 @@ std::optional<Help> parse(CLI::App& app, int argc, const char* const* argv);
 
 /// Of an option: bytes of doubles, one at least.
 CLI::Validator whole_doubles();
+
+/// Of an option, as its `transform`: a word that stands for a number, such as that of an enumerator. (The errors of
+/// CLI::CheckedTransformer print the values, and end at the one that is zero if they have one byte.)
+CLI::Validator word_for(std::map<std::string, int> numbers);
+/// Those of enumerators.
+template <class Enum>
+std::map<std::string, int> numbers_of(const std::map<std::string, Enum>& values) {
+  std::map<std::string, int> numbers;
+  for (const auto& [word, value] : values) numbers[word] = static_cast<int>(value);
+  return numbers;
+}
 
 /// Of an option: for how long to measure something, in seconds. However short: what is measured in virtual time costs
 /// none of it.

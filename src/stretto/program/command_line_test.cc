@@ -50,6 +50,22 @@ TEST(CommandLine, OptionsAreRead) {
   EXPECT_EQ(result.out + result.errors, "");
 }
 
+TEST(CommandLine, WordsStandForValues) {
+  enum class Kind : unsigned char { first, second };
+  CLI::App app;
+  Kind kind = Kind::first;
+  app.add_option("--kind", kind)
+      ->transform(word_for(numbers_of<Kind>({{"first", Kind::first}, {"second", Kind::second}})));
+  app.parse("--kind second");
+  EXPECT_EQ(kind, Kind::second);
+  try {
+    app.parse("--kind third");
+    ADD_FAILURE() << "there is no third kind";
+  } catch (const CLI::ParseError& error) {
+    EXPECT_STREQ(error.what(), "--kind: must be one of first, second, not third");
+  }
+}
+
 TEST(CommandLine, HelpEndsTheProgramWell) {
   const Read result = read({"--help"});
   EXPECT_EQ(result.status, 0);
