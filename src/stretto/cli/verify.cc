@@ -49,8 +49,9 @@ std::vector<Rank> parse_sizes(std::string_view text) {
     const auto most = dash == std::string_view::npos
                           ? least
                           : static_cast<Rank>(parse_count(part.substr(dash + 1), "--nodes", 1, most_nodes));
-    if (most < least)
+    if (most < least) {
       throw Error(ErrorCode::bad_input, "--nodes is '" + std::string(part) + "', but a range begins with its least");
+    }
     for (Rank size = least; size <= most; ++size) sizes.push_back(size);
     if (comma == std::string_view::npos) return sizes;
     text.remove_prefix(comma + 1);
