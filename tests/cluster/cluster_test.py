@@ -71,7 +71,7 @@ class Job(unittest.TestCase):
     def test_a_number_of_workers_is_not_cut_off(self):
         result = call([PROBE, "everything"], STRETTO_WORKERS=str(2**32))
         self.assertEqual(result.returncode, 1, result)
-        self.assertIn("STRETTO_WORKERS is 4294967296; it is at most 4096", result.stderr)
+        self.assertIn("STRETTO_WORKERS is '4294967296', but must be a whole number from 0 to 4096", result.stderr)
 
     def test_a_program_without_a_launcher_is_a_job_of_one(self):
         result = call([PROBE, "everything"])
@@ -166,7 +166,7 @@ class Reproducible(unittest.TestCase):
 
     def test_a_switch_is_0_or_1(self):
         result = call([PROBE, "sum-reproducibly"], STRETTO_REPRODUCIBLE="2")
-        self.assertIn("STRETTO_REPRODUCIBLE is 2; it is 0 or 1", result.stderr)
+        self.assertIn("STRETTO_REPRODUCIBLE is '2', but must be a whole number from 0 to 1", result.stderr)
 
 
 class Death(unittest.TestCase):

@@ -58,10 +58,6 @@ TEST(CommandLine, OutputThatIsLostIsAnError) {
   EXPECT_EQ(outcome.err, "stretto: the output could not be written\n");
 }
 
-TEST(CommandLine, NoHostIsLeftWithoutARank) {
-  test::expect_error("run -n 1 --hosts alpha,beta --bind 127.0.0.1 true", "2 hosts for 1 ranks");
-}
-
 TEST(CommandLine, WhatLooksLikeAnOptionIsNoProgram) {
   test::expect_error("run -n 1 --fabric local:2 true", "--fabric is no option of `stretto run`");
 }

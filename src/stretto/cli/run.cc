@@ -50,11 +50,6 @@ void run_job(RunArguments arguments, std::vector<std::string> command) {
                   "--hosts needs --bind ADDRESS: the address of this machine at which the "
                   "other hosts reach it");
     }
-    if (launch.hosts.size() > launch.ranks) {
-      throw Error(ErrorCode::invalid_argument, std::to_string(launch.hosts.size()) + " hosts for " +
-                                                   std::to_string(launch.ranks) +
-                                                   " ranks: start a rank on each at least, or name fewer hosts");
-    }
     if (arguments.remote_program.empty()) {
       arguments.remote_program = std::filesystem::read_symlink("/proc/self/exe").string();
     }
