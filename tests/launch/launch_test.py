@@ -295,6 +295,14 @@ class Hosts(unittest.TestCase):
         self.assertIn("no route to alpha", result.stderr)
         self.assertIn("the agent of host alpha exited with code 255", result.stderr)
 
+    def test_a_host_that_does_not_answer_is_named(self):
+        agent = self.agent('shift; [ $host = beta ] && exec cat; exec env STRETTO_HOST_ID=$host "$@"')
+        options = ["--hosts", "alpha,beta", "--agent", agent, "--bind", "127.0.0.1", "--patience", "0.001"]
+        with subprocess.Popen([STRETTO, "run", "-n", "2", *options, PROBE, "exchange"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, env=environment()) as process:
+            self.assertTrue(any("host beta has not answered yet" in line for line in process.stderr))
+            process.terminate()
+
     def test_an_agent_that_does_not_start_the_job(self):
         result = self.run_on("alpha", 2, PROBE, "exchange", agent=self.agent("exit 0"))
         self.assertEqual(result.returncode, 1, result)

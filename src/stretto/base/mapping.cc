@@ -15,6 +15,10 @@ namespace stretto {
 
 namespace {
 
+[[noreturn]] void fail(std::size_t bytes, int reason) {
+  throw Error(ErrorCode::out_of_resources, "cannot map " + std::to_string(bytes) + " bytes: " + std::strerror(reason));
+}
+
 std::byte* aligned(void* room) noexcept {
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(room) % huge_page_bytes;
   return static_cast<std::byte*>(room) + (beyond == 0 ? 0 : huge_page_bytes - beyond);
@@ -23,25 +27,28 @@ std::byte* aligned(void* room) noexcept {
 }  // namespace
 
 Mapping::Mapping(int descriptor, std::size_t offset, std::size_t bytes, Access access) {
-  const auto fail = [bytes](int reason) {
-    throw Error(ErrorCode::out_of_resources,
-                "cannot map " + std::to_string(bytes) + " bytes: " + std::strerror(reason));
-  };
-  const bool may_be_huge = bytes >= huge_page_bytes;
-  room_bytes_ = bytes + (may_be_huge ? huge_page_bytes : 0);
-  if (room_bytes_ < bytes) fail(ENOMEM);
-  room_ = mmap(nullptr, room_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room_ == MAP_FAILED) fail(errno);
   const int protection = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
-  const int kind = descriptor >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* const place = may_be_huge ? aligned(room_) : room_;
-  if (mmap(place, bytes, protection, kind | MAP_NORESERVE | MAP_FIXED, descriptor, static_cast<off_t>(offset)) ==
-      MAP_FAILED) {
+  const int kind = (descriptor >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_NORESERVE;
+  const auto map = [&](void* place, int fixed) {
+    return mmap(place, bytes, protection, kind | fixed, descriptor, static_cast<off_t>(offset));
+  };
+  if (bytes < huge_page_bytes) {
+    room_bytes_ = bytes;
+    room_ = map(nullptr, 0);
+    if (room_ == MAP_FAILED) fail(bytes, errno);
+    base_ = static_cast<std::byte*>(room_);
+    return;
+  }
+  room_bytes_ = bytes + huge_page_bytes;
+  if (room_bytes_ < bytes) fail(bytes, ENOMEM);
+  room_ = mmap(nullptr, room_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room_ == MAP_FAILED) fail(bytes, errno);
+  base_ = aligned(room_);
+  if (map(base_, MAP_FIXED) == MAP_FAILED) {
     const int reason = errno;
     munmap(room_, room_bytes_);
-    fail(reason);
+    fail(bytes, reason);
   }
-  base_ = static_cast<std::byte*>(place);
 }
 
 Mapping::Mapping(Mapping&& other) noexcept

@@ -21,6 +21,7 @@ struct RunArguments {
   std::string bind_address;
   std::string remote_program;
   double grace_seconds = 5;
+  double patience_seconds = 15;
 };
 
 /// Agents such as ssh hand the command to a shell on the other host, which would take it apart.
@@ -42,7 +43,11 @@ void run_job(RunArguments arguments, std::vector<std::string> command) {
   }
   fabric::LaunchOptions& launch = arguments.launch;
   launch.command = std::move(command);
-  launch.grace = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.grace_seconds * 1000));
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  launch.grace = milliseconds(arguments.grace_seconds);
+  launch.patience = milliseconds(arguments.patience_seconds);
   if (!arguments.bind_address.empty()) launch.bind_address = arguments.bind_address;
   if (!launch.hosts.empty()) {
     if (arguments.bind_address.empty()) {
@@ -100,6 +105,11 @@ void add_run_command(CLI::App& app) {
                    "Seconds from a rank's failure to SIGTERM for the others, and from there to SIGKILL")
       ->capture_default_str()
       ->check(program::seconds_within(0, 1e6));
+  command
+      ->add_option("--patience", arguments->patience_seconds,
+                   "Seconds after which to say which hosts and ranks have not come, and again after thrice that")
+      ->capture_default_str()
+      ->check(program::seconds_within(0.001, 1e6));
   command->add_flag("--keep-going", launch.keep_going, "Let the other ranks run on when one fails");
   command->add_flag("--tag", launch.tag, "Put [RANK] before each line of output");
   command->prefix_command();

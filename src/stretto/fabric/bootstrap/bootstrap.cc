@@ -20,6 +20,12 @@ void check_key(std::string_view key) {
 
 Bootstrap::~Bootstrap() = default;
 
+std::vector<std::vector<std::byte>> Bootstrap::fetch_all(std::string_view key) {
+  std::vector<std::vector<std::byte>> values;
+  for (NodeId rank = 0; rank < size(); ++rank) values.push_back(fetch(rank, key));
+  return values;
+}
+
 void Bootstrap::check_put(std::string_view key, ConstByteSpan value) {
   check_key(key);
   if (value.size() <= max_value_bytes) return;

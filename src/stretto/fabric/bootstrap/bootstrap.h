@@ -52,6 +52,8 @@ class Bootstrap {
 
   /// The value that `rank` published. Error(invalid_argument): no such rank, or nothing under that key.
   virtual std::vector<std::byte> fetch(NodeId rank, std::string_view key) = 0;
+  /// What each rank published under `key`, by rank: for less than that many calls of `fetch`. Errors as of `fetch`.
+  virtual std::vector<std::vector<std::byte>> fetch_all(std::string_view key);
 
   /// Reports `error` to the launcher, which then ends the whole job with a nonzero exit code. May return: the caller
   /// ends its own process next. Never throws (a launcher that is gone already ended the job).

@@ -148,6 +148,20 @@ TEST_P(BootstrapOfAnyKind, CarriesEmptyAndLargestValues) {
   });
 }
 
+TEST_P(BootstrapOfAnyKind, FetchesWhatAllHavePublished) {
+  GetParam().run(70, [](std::unique_ptr<Bootstrap> mine) {  // more than are asked for at once
+    mine->put("card", bytes_of_text(std::to_string(mine->rank())));
+    if (mine->rank() != 65) mine->put("other", {});
+    mine->fence();
+    EXPECT_THROW(mine->fetch_all("other"), Error) << "rank 65 has none";
+    const auto cards = mine->fetch_all("card");
+    ASSERT_EQ(cards.size(), mine->size());
+    for (NodeId rank = 0; rank < mine->size(); ++rank) EXPECT_EQ(cards[rank], bytes_of_text(std::to_string(rank)));
+    mine->fence();
+    mine->finalize();
+  });
+}
+
 TEST_P(BootstrapOfAnyKind, RefusesMisuseAndLivesOn) {
   GetParam().run(2, [](std::unique_ptr<Bootstrap> mine) {
     const auto code_of = [](const std::function<void()>& call) -> std::optional<ErrorCode> {

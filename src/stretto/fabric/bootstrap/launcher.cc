@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "stretto/fabric/bootstrap/host_id.h"
 #include "stretto/fabric/bootstrap/process_set.h"
 #include "stretto/fabric/bootstrap/socket.h"
+#include "stretto/fabric/bootstrap/timer.h"
 
 namespace stretto::fabric {
 namespace {
@@ -70,25 +70,25 @@ class JobLauncher {
         secret_file_(secret_file(secret_)),
         rendezvous_(secret_, {hosts_, options.keep_going}),
         listener_(listen_on(options.bind_address)),
-        timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+        grace_(reactor_, [this] { carry_out(rendezvous_.grace_over()); }),
+        patience_(reactor_, [this] { lose_patience(); }),
         output_(reactor_, STDOUT_FILENO, [this] { lose_output(); }),
         errors_(reactor_, STDERR_FILENO, [this] { lose_output(); }),
         ranks_(reactor_, output_, errors_, [this](NodeId rank, ExitStatus status) { rank_ended(rank, status); }),
         agents_(reactor_, output_, errors_,
                 [this](std::uint32_t host, ExitStatus status) { agent_ended(host, status); }) {
-    if (!timer_) throw_io("timerfd_create");
     reactor_.watch(signals_.descriptor(), POLLIN, [this](short) {
       const int signal = signals_.next();
       if (signal == 0) return;
       hurried_ = exit_code_.has_value();
       interrupt(signal);
     });
-    reactor_.watch(timer_.number(), POLLIN, [this](short) { timer_fired(); });
     reactor_.watch(listener_.descriptor.number(), POLLIN, [this](short) { accept_all(); });
   }
 
   int run() {
     start_all();
+    patience_.start(options_.patience);
     while (!exit_code_ || (!hurried_ && (output_.pending() || errors_.pending()))) reactor_.turn();
     flush_closing();
     return *exit_code_;
@@ -198,9 +198,10 @@ class JobLauncher {
 
   void interrupt(int signal) { carry_out(rendezvous_.interrupted(signal)); }
 
-  void timer_fired() {
-    std::uint64_t count = 0;
-    if (::read(timer_.number(), &count, sizeof count) == sizeof count) carry_out(rendezvous_.grace_over());
+  void lose_patience() {
+    waited_ = std::max(3 * waited_, options_.patience);
+    carry_out(rendezvous_.lasted(std::chrono::floor<std::chrono::seconds>(waited_)));
+    patience_.start(2 * waited_);
   }
 
   // Instructions.
@@ -230,14 +231,7 @@ class JobLauncher {
   void perform(const Report& report) { errors_.write("stretto run: " + report.line + "\n"); }
   void perform(const Finish& finish) { exit_code_ = finish.exit_code; }
 
-  void perform(const StartGrace&) {
-    const auto grace = std::max<std::chrono::nanoseconds>(options_.grace, std::chrono::nanoseconds(1));
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(grace);
-    itimerspec alarm{};
-    alarm.it_value.tv_sec = seconds.count();
-    alarm.it_value.tv_nsec = (grace - seconds).count();
-    if (::timerfd_settime(timer_.number(), 0, &alarm, nullptr) != 0) throw_io("timerfd_settime");
-  }
+  void perform(const StartGrace&) { grace_.start(options_.grace); }
 
   void flush(ConnectionId id) {
     Connection& connection = connections_.at(id);
@@ -280,7 +274,9 @@ class JobLauncher {
   Rendezvous rendezvous_;
   Reactor reactor_;
   Listener listener_;
-  Descriptor timer_;
+  Timer grace_;
+  Timer patience_;
+  std::chrono::milliseconds waited_{0};  // when it was last said for whom
   std::map<ConnectionId, Connection> connections_;
   ConnectionId next_connection_ = 1;
   bool output_lost_ = false;

@@ -46,8 +46,12 @@ MemberChannel::MemberChannel(Descriptor socket, const JobSecret& secret, Role ro
   decoder_.set_limit(max_frame);
 }
 
-void MemberChannel::send(const Message& message) {
-  const std::vector<std::byte> bytes = encode(message);
+void MemberChannel::send(std::span<const Message> messages) {
+  std::vector<std::byte> bytes;
+  for (const Message& message : messages) {
+    const std::vector<std::byte> one = encode(message);
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
   for (ConstByteSpan rest = bytes; !rest.empty();) {
     const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
@@ -85,7 +89,7 @@ Message MemberChannel::receive_patiently() {
 }
 
 bool MemberChannel::read_some(bool wait) {
-  std::array<std::byte, 4096> buffer;
+  std::array<std::byte, 16384> buffer;
   for (;;) {
     const ssize_t count = ::recv(socket_.number(), buffer.data(), buffer.size(), wait ? 0 : MSG_DONTWAIT);
     if (count > 0) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "stretto/base/descriptor.h"
 #include "stretto/fabric/bootstrap/handshake.h"
@@ -19,7 +20,8 @@ class MemberChannel {
   /// it is the launcher of this job, or speaks another protocol. Error(io): no answer within launcher_patience.
   MemberChannel(Descriptor socket, const JobSecret& secret, Role role, std::uint32_t number, std::uint32_t size);
 
-  void send(const Message& message);
+  void send(const Message& message) { send(std::span(&message, 1)); }
+  void send(std::span<const Message> messages);
   /// Waits for the next message.
   Message receive();
   /// The next message if it has come already.

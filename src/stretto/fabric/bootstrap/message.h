@@ -70,7 +70,7 @@ struct FenceFailed {
   NodeId rank = 0;
   std::string reason;
 };
-/// Rank: a question, one at a time.
+/// Rank: a question. Several may be under way, and are answered in their order.
 struct Get {
   NodeId rank = 0;
   std::string key;

@@ -1,5 +1,6 @@
 #include "stretto/fabric/bootstrap/rendezvous.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -102,6 +103,15 @@ Instructions Rendezvous::grace_over() {
   } else if (ending_ == Ending::terminating) {
     ending_ = Ending::killing;
     signal_all(SIGKILL);
+  }
+  return take();
+}
+
+Instructions Rendezvous::lasted(std::chrono::seconds time) {
+  if (failure_) return take();
+  for (const HostState& host : hosts_) {
+    const std::string awaited = awaited_of(host);
+    if (!awaited.empty()) say(std::to_string(time.count()) + " s after the start " + awaited);
   }
   return take();
 }
@@ -391,6 +401,22 @@ void Rendezvous::finish_if_all_ended() {
 
 // --- Small things ---------------------------------------------------------------------------------------------------
 
+/// What of `host` the job waits for, in words; empty: nothing.
+std::string Rendezvous::awaited_of(const HostState& host) const {
+  if (host.host.remote && !host.agent && !host.left && !host.agent_ended) {
+    return "host " + host.host.name + " has not answered yet: is it reached, and does it reach this one?";
+  }
+  const auto joined = [](const RankState& rank) { return rank.presence != Presence::expected; };
+  const auto missing = [&](const RankState& rank) { return !joined(rank) && !rank.ended; };
+  const auto first = ranks_.begin() + host.first;
+  const auto end = first + host.host.ranks;
+  const auto count = std::count_if(first, end, missing);
+  if (count == 0 || std::none_of(ranks_.begin(), ranks_.end(), joined)) return {};
+  const auto rank = static_cast<NodeId>(std::find_if(first, end, missing) - ranks_.begin());
+  return name_of(rank) + (count == 1 ? "" : " and " + std::to_string(count - 1) + " more there") +
+         (count == 1 ? " has" : " have") + " not joined the job yet";
+}
+
 std::optional<NodeId> Rendezvous::absent() const {
   for (NodeId rank = 0; rank < size(); ++rank) {
     if (ranks_[rank].presence == Presence::left || ranks_[rank].presence == Presence::died) return rank;
@@ -402,7 +428,15 @@ std::string Rendezvous::name_of(NodeId rank) const {
   return "rank " + std::to_string(rank) + " on host " + hosts_[ranks_[rank].host].host.name;
 }
 
-void Rendezvous::send(ConnectionId id, const Message& message) { out_.emplace_back(SendBytes{id, encode(message)}); }
+void Rendezvous::send(ConnectionId id, const Message& message) {
+  std::vector<std::byte> bytes = encode(message);
+  auto* const last = out_.empty() ? nullptr : std::get_if<SendBytes>(&out_.back());
+  if (last != nullptr && last->connection == id) {  // answers to several questions are sent as one
+    last->bytes.insert(last->bytes.end(), bytes.begin(), bytes.end());
+  } else {
+    out_.emplace_back(SendBytes{id, std::move(bytes)});
+  }
+}
 
 void Rendezvous::say(std::string line) { out_.emplace_back(Report{std::move(line)}); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -86,6 +87,9 @@ class Rendezvous {
   /// The user interrupts the launcher with `signal`: passed on the first time, then the ranks are killed.
   Instructions interrupted(int signal);
   Instructions grace_over();
+  /// So long ago the job was started. Says what it may be waiting for: hosts whose agents have not answered, and ranks
+  /// that have not joined where others have (a program that knows nothing of Stretto never does).
+  Instructions lasted(std::chrono::seconds time);
 
  private:
   enum class Presence : std::uint8_t { expected, joined, left, died };
@@ -139,6 +143,7 @@ class Rendezvous {
   void finish_if_all_ended();
   void limit_strangers();
 
+  std::string awaited_of(const HostState& host) const;
   std::optional<NodeId> absent() const;
   std::string name_of(NodeId rank) const;
   void send(ConnectionId id, const Message& message);

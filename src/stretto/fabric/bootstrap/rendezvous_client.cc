@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "stretto/fabric/bootstrap/host_id.h"
@@ -14,6 +16,9 @@
 
 namespace stretto::fabric {
 namespace {
+
+// So few that the launcher need not hold many answers, nor read while it writes.
+constexpr std::uint32_t questions_at_once = 64;
 
 class RendezvousClient final : public Bootstrap {
  public:
@@ -47,6 +52,7 @@ class RendezvousClient final : public Bootstrap {
     require_joined();
     channel_.send(Fence{fences_ + 1});
     const Message answer = next_answer();
+    note_buffered_losses();
     if (const auto* done = std::get_if<FenceDone>(&answer); done != nullptr && done->count == fences_ + 1) {
       ++fences_;
     } else if (const auto* failed = std::get_if<FenceFailed>(&answer)) {
@@ -60,13 +66,19 @@ class RendezvousClient final : public Bootstrap {
   std::vector<std::byte> fetch(NodeId rank, std::string_view key) override {
     check_fetch(rank, key);
     require_joined();
-    channel_.send(Get{rank, std::string(key)});
-    Message answer = next_answer();
-    auto* value = std::get_if<Value>(&answer);
-    if (value == nullptr) throw_out_of_turn(answer);
-    if (value->found) return std::move(value->value);
-    throw Error(ErrorCode::invalid_argument, "rank " + std::to_string(rank) + " published nothing under \"" +
-                                                 std::string(key) + "\"; a put can be fetched after the next fence");
+    return std::move(ask(rank, rank + 1, key).front());
+  }
+
+  std::vector<std::vector<std::byte>> fetch_all(std::string_view key) override {
+    check_fetch(0, key);
+    require_joined();
+    std::vector<std::vector<std::byte>> values;
+    while (values.size() < size_) {
+      const auto first = static_cast<NodeId>(values.size());
+      std::ranges::move(ask(first, first + std::min(questions_at_once, size_ - first), key),
+                        std::back_inserter(values));
+    }
+    return values;
   }
 
   void abort(const Error& error) noexcept override {
@@ -117,12 +129,40 @@ class RendezvousClient final : public Bootstrap {
     return true;
   }
 
-  /// The next message that isn't a notice of death; those are kept, and the doorbell tells of them.
+  /// The next message that isn't a notice of death; those are kept, and the doorbell tells of them. Whoever expects no
+  /// further answer has to look for notices behind it.
   Message next_answer() {
     Message answer = channel_.receive();
     for (; note_loss(answer); answer = channel_.receive()) ::eventfd_write(doorbell_.number(), 1);
-    note_buffered_losses();
     return answer;
+  }
+
+  /// What the ranks from `first` to before `end` published under `key`.
+  std::vector<std::vector<std::byte>> ask(NodeId first, NodeId end, std::string_view key) {
+    std::vector<Message> questions;
+    for (NodeId rank = first; rank < end; ++rank) questions.emplace_back(Get{rank, std::string(key)});
+    channel_.send(questions);
+    std::vector<Value> answers;
+    for (NodeId rank = first; rank < end; ++rank) answers.push_back(next_value());
+    note_buffered_losses();
+    std::vector<std::vector<std::byte>> values;
+    for (NodeId rank = first; rank < end; ++rank) {
+      Value& answer = answers[rank - first];
+      if (!answer.found) {
+        throw Error(ErrorCode::invalid_argument, "rank " + std::to_string(rank) + " published nothing under \"" +
+                                                     std::string(key) +
+                                                     "\"; a put can be fetched after the next fence");
+      }
+      values.push_back(std::move(answer.value));
+    }
+    return values;
+  }
+
+  Value next_value() {
+    Message answer = next_answer();
+    auto* value = std::get_if<Value>(&answer);
+    if (value == nullptr) throw_out_of_turn(answer);
+    return std::move(*value);
   }
 
   /// Notices that came in one piece with something else: the socket will not become readable for them.

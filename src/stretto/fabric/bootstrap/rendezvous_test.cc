@@ -154,6 +154,30 @@ TEST(Rendezvous, PublishesWithTheFenceAndNotBefore) {
   EXPECT_EQ(scene.graces, 0);
 }
 
+TEST(Rendezvous, SaysForWhomAJobHasWaitedForLong) {
+  Scene scene({{"alpha", 2, true}, {"beta", 3, true}, {"gamma", 1, true}});
+  scene.join(0, Role::agent);
+  scene.join(1, Role::agent);
+  scene.join(0);
+  scene.perform(scene.rendezvous.lasted(std::chrono::seconds(15)));
+  EXPECT_EQ(scene.reports,
+            (std::vector<std::string>{
+                "15 s after the start rank 1 on host alpha has not joined the job yet",
+                "15 s after the start rank 2 on host beta and 2 more there have not joined the job yet",
+                "15 s after the start host gamma has not answered yet: is it reached, and does it reach this one?"}));
+  scene.reports.clear();
+  scene.join(2, Role::agent);
+  for (NodeId rank = 1; rank < 6; ++rank) scene.join(rank);
+  scene.perform(scene.rendezvous.lasted(std::chrono::seconds(45)));
+  EXPECT_TRUE(scene.reports.empty());
+}
+
+TEST(Rendezvous, SaysNothingOfProgramsThatNeverJoin) {
+  Scene scene(2);
+  scene.perform(scene.rendezvous.lasted(std::chrono::seconds(15)));
+  EXPECT_TRUE(scene.reports.empty());
+}
+
 TEST(Rendezvous, ProgramsThatNeverJoinMayEndWell) {
   Scene scene(2);
   scene.perform(scene.rendezvous.rank_exited(1, {}));

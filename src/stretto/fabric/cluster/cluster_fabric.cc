@@ -83,15 +83,15 @@ class ClusterFabric final : public Fabric {
     bootstrap_->put(card_key, host->address());
     bootstrap_->fence();
     require_one_tuning();
+    hosts_ = published_texts(host_key);
     std::vector<NodeId> near;
     std::vector<NodeId> far;
     for (NodeId node = 0; node < size(); ++node) {
-      hosts_.push_back(published_text(node, host_key));
       if (node != endpoint_.self()) (hosts_[node] == own_host ? near : far).push_back(node);
     }
     occupancy_ = fullest_machine();
     endpoint_.segment().let_rest(cluster::resting_bytes(occupancy_, second_level_cache_bytes()));
-    host->start(near, fetch(card_key));
+    host->start(near, addresses(card_key));
     endpoint_.add_transport(std::move(host), near);
     // All nodes come to the same conclusion here: a job on one host never touches a network.
     if (std::any_of(hosts_.begin(), hosts_.end(), [this](const std::string& name) { return name != hosts_[0]; })) {
@@ -99,25 +99,31 @@ class ClusterFabric final : public Fabric {
     }
   }
 
-  std::string published_text(NodeId node, std::string_view key) {
-    const std::vector<std::byte> bytes = bootstrap_->fetch(node, key);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  std::vector<std::string> published_texts(std::string_view key) {
+    std::vector<std::string> texts;
+    for (const std::vector<std::byte>& bytes : bootstrap_->fetch_all(key)) {
+      texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    return texts;
   }
 
-  // A number that each node has published, or 0 if it is none.
+  // A number that each node has published, or 0 where it is none.
   template <class Number>
-  Number published(NodeId node, std::string_view key) {
-    Number number = 0;
-    const std::vector<std::byte> bytes = bootstrap_->fetch(node, key);
-    if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
-    return number;
+  std::vector<Number> published_numbers(std::string_view key) {
+    std::vector<Number> numbers;
+    for (const std::vector<std::byte>& bytes : bootstrap_->fetch_all(key)) {
+      Number number = 0;
+      if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
+      numbers.push_back(number);
+    }
+    return numbers;
   }
 
   // All nodes compare all, so that all come to the same conclusion.
   void require_one_tuning() {
-    const auto first = published<std::uint64_t>(0, tuning_key);
+    const auto digests = published_numbers<std::uint64_t>(tuning_key);
     for (NodeId node = 1; node < size(); ++node) {
-      if (published<std::uint64_t>(node, tuning_key) == first) continue;
+      if (digests[node] == digests[0]) continue;
       throw Error(ErrorCode::mismatch, "nodes 0 and " + std::to_string(node) +
                                            " have different tuning tables, and would choose different schedules; give "
                                            "all nodes the same file by STRETTO_TUNING, or none");
@@ -125,10 +131,10 @@ class ClusterFabric final : public Fabric {
   }
 
   Occupancy fullest_machine() {
+    const std::vector<std::string> machines = published_texts(machine_key);
+    const auto cores = published_numbers<std::uint32_t>(cores_key);
     std::vector<cluster::Whereabouts> nodes;
-    for (NodeId node = 0; node < size(); ++node) {
-      nodes.push_back({published_text(node, machine_key), published<std::uint32_t>(node, cores_key)});
-    }
+    for (NodeId node = 0; node < size(); ++node) nodes.push_back({machines[node], cores[node]});
     return cluster::fullest_machine(nodes);
   }
 
@@ -136,7 +142,7 @@ class ClusterFabric final : public Fabric {
     auto transport = std::make_unique<cluster::NetworkTransport>(endpoint_.self(), endpoint_.sink(), network);
     bootstrap_->put(network_key, transport->address());
     bootstrap_->fence();
-    transport->start(far, fetch(network_key));
+    transport->start(far, addresses(network_key));
     network_ = transport.get();
     endpoint_.add_transport(std::move(transport), far);
     network_->connect_all();
@@ -158,8 +164,8 @@ class ClusterFabric final : public Fabric {
     }
   }
 
-  cluster::Transport::AddressOf fetch(std::string_view key) {
-    return [this, key](NodeId node) { return bootstrap_->fetch(node, key); };
+  cluster::Transport::AddressOf addresses(std::string_view key) {
+    return [all = bootstrap_->fetch_all(key)](NodeId node) { return all[node]; };
   }
 
   // Sleeps where it has to wait for peers: one may be stopped for long.

@@ -96,10 +96,16 @@ void HostTransport::start(std::span<const NodeId> peers, AddressOf address_of) {
     return node < peer_of_.size() && node != self_ && peer_of_[node] != nullptr;
   };
   door_.open(is_peer, {control_->memory(), segment_.descriptor(), control_->doorbell()});
-  for (;;) {
-    const bool retry = call_on_unknown() || door_.retry_later();
-    if (std::all_of(peers_.begin(), peers_.end(), [this](const HostPeer& peer) { return introduced(peer); })) break;
-    look_around(retry ? retry_ms : -1);
+  std::vector<HostPeer*> unknown;
+  for (HostPeer& peer : peers_) {
+    if (peer.node != self_) unknown.push_back(&peer);
+  }
+  for (auto first = peers_.begin();;) {
+    call_on_all(unknown);
+    // Who was introduced once stays so.
+    first = std::find_if_not(first, peers_.end(), [this](const HostPeer& peer) { return introduced(peer); });
+    if (first == peers_.end()) break;
+    look_around(!unknown.empty() || door_.retry_later() ? retry_ms : -1);
   }
   door_.close();
   starting_ = false;
@@ -111,25 +117,26 @@ bool HostTransport::introduced(const HostPeer& peer) const {
   return peer.standing == Standing::present && door_.served(peer.node);
 }
 
-// Returns whether a call has to be repeated.
-bool HostTransport::call_on_unknown() {
-  bool repeat = false;
-  for (HostPeer& peer : peers_) {
-    if (peer.node == self_ || peer.standing != Standing::unknown) continue;
-    Connection connection = call_on(peer.card, self_);
-    repeat |= connection.outcome == Outcome::later;
-    if (connection.outcome == Outcome::later) continue;
-    peer.standing = Standing::called;
-    if (connection.outcome == Outcome::closed) {
-      end(peer, gone(peer, "nobody listens at its socket"));
-      continue;
-    }
-    peer.connection = std::move(connection.socket);
-    watcher_.add(peer.connection.number(), tag_of_peer(peer.place));
-    peer.process = watch_process(peer.card.process);
-    if (peer.process) watcher_.add(peer.process.number(), tag_of_peer(peer.place));
+// Leaves those on whom to call again.
+void HostTransport::call_on_all(std::vector<HostPeer*>& unknown) {
+  std::erase_if(unknown, [this](HostPeer* peer) {
+    Connection connection = call_on(peer->card, self_);
+    if (connection.outcome == Outcome::later) return false;
+    note_call(*peer, std::move(connection));
+    return true;
+  });
+}
+
+void HostTransport::note_call(HostPeer& peer, Connection connection) {
+  peer.standing = Standing::called;
+  if (connection.outcome == Outcome::closed) {
+    end(peer, gone(peer, "nobody listens at its socket"));
+    return;
   }
-  return repeat;
+  peer.connection = std::move(connection.socket);
+  watcher_.add(peer.connection.number(), tag_of_peer(peer.place));
+  peer.process = watch_process(peer.card.process);
+  if (peer.process) watcher_.add(peer.process.number(), tag_of_peer(peer.place));
 }
 
 bool HostTransport::look_around(int timeout_ms) {

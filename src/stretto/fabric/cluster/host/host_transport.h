@@ -63,7 +63,8 @@ class HostTransport final : public Transport {
   // Meeting the peers, and noticing their end (host_transport.cc).
   std::vector<HostPeer> list_peers(std::span<const NodeId> peers, const AddressOf& address_of) const;
   bool introduced(const HostPeer& peer) const;
-  bool call_on_unknown();
+  void call_on_all(std::vector<HostPeer*>& unknown);
+  void note_call(HostPeer& peer, Connection connection);
   bool look_around(int timeout_ms);
   bool hear_from(HostPeer& peer);
   void meet(HostPeer& peer, Welcome welcome);
