@@ -13,7 +13,7 @@ function(stretto_rival name)
     return()
   endif()
   add_executable(${name}_mpi ${arg_SOURCES})
-  target_link_libraries(${name}_mpi PRIVATE stretto_${name} MPI::MPI_CXX)
+  target_link_libraries(${name}_mpi PRIVATE stretto_flags stretto_${name} MPI::MPI_CXX)
 endfunction()
 
 # The program bin/NAME_bench. It is left out where one of the MODULES is not there; LIBRARIES are as in stretto_module.

@@ -1,6 +1,6 @@
 # How every file is compiled: language level, warnings, sanitizers, compiler cache, where programs land.
 
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 
@@ -28,7 +28,7 @@ if(STRETTO_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${STRETTO_CCACHE}")
 endif()
 
-# Linked by every target of ours through stretto_module(); never seen by the headers of other projects.
+# Linked by every target of ours, for itself alone: whoever uses the libraries compiles as they like.
 add_library(stretto_flags INTERFACE)
 target_compile_options(stretto_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror)
@@ -40,9 +40,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # Clang blames whoever calls std::stable_sort for what libstdc++ 12 uses inside. GCC reports our own uses.
   target_compile_options(stretto_flags INTERFACE -Wno-deprecated-declarations)
 endif()
-target_include_directories(stretto_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
-find_package(Threads REQUIRED)
-target_link_libraries(stretto_flags INTERFACE Threads::Threads)
 
 if(STRETTO_SANITIZE)
   set(sanitizer_flags -fsanitize=${STRETTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
