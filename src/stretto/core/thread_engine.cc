@@ -242,7 +242,7 @@ Processor* ThreadEngine::take(Seat& seat) {
       found = neglected;
     }
     if (found == nullptr) continue;
-    if (has_searched) pass_on(seat, neglected != nullptr);
+    if (has_searched) pass_on(seat);
     arrive(seat);
     fabric::Context::hand_over_rest();
     return found;
@@ -263,11 +263,12 @@ Processor* ThreadEngine::take(Seat& seat) {
   return true;
 }
 
-// Whoever made several ready may have counted on this worker alone, since it was looking. It has taken one of them.
-void ThreadEngine::pass_on(const Seat& seat, bool from_another) noexcept {
+// Whoever made something ready may have counted on this worker alone, since it was looking, and it has taken something
+// else.
+void ThreadEngine::pass_on(const Seat& seat) noexcept {
   if (seat.service || asleep_.load(std::memory_order_seq_cst) == 0) return;
-  const bool left = seat.local.size() != 0 || waiting_for(false).load(std::memory_order_seq_cst) != 0;
-  if (left || (from_another && anyone_has_work(seat))) wake_one_for_tasks(Beds::Whom::sleepers);
+  if (waiting_for(false).load(std::memory_order_seq_cst) == 0 && !anyone_has_work(seat)) return;
+  wake_one_for_tasks(Beds::Whom::sleepers);
 }
 
 [[gnu::hot]] bool ThreadEngine::look_for_tasks(Seat& seat, bool has_worked, Processor*& found) {

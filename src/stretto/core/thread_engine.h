@@ -111,7 +111,7 @@ class ThreadEngine final : public Engine {
   void do_what_is_kept(fabric::Context& context) noexcept;
   bool is_over_for(const Seat& seat) const noexcept;
   bool decide_to_nap(Seat& seat) noexcept;
-  void pass_on(const Seat& seat, bool from_another) noexcept;
+  void pass_on(const Seat& seat) noexcept;
   template <class Look, class Over>
   bool idle(Seat& seat, Idling& idling, const Look& look, const Over& over) noexcept;
   bool serve_overflow();

@@ -13,6 +13,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -101,9 +102,10 @@ struct Companion : Runnable {
   static constexpr std::chrono::seconds patience{20};
 
   explicit Companion(Company& its_company) noexcept
-      : Runnable([](Runnable* self, Worker&) noexcept { static_cast<Companion*>(self)->wait_for_others(); }, 0),
+      : Runnable([](Runnable* self, Worker&) noexcept { static_cast<Companion*>(self)->come(); }, 0),
         company(its_company) {}
-  void wait_for_others() const noexcept {
+  void come() const {
+    before();
     const auto end = std::chrono::steady_clock::now() + patience;
     company.present.fetch_add(1);
     while (company.present.load() < Company::all && std::chrono::steady_clock::now() < end) sched_yield();
@@ -112,15 +114,16 @@ struct Companion : Runnable {
   }
 
   Company& company;
+  std::function<void()> before = [] {};
 };
 
-// What comes with one message makes all processors ready, some polls after the ring; the last ones by another thread.
+// Some polls after a ring, who polls calls a function.
 class GivingEndpoint final : public test::TestEndpoint {
  public:
   using TestEndpoint::TestEndpoint;
   ~GivingEndpoint() override { close(bell_); }
 
-  void ring() {
+  void ring() const {
     const std::uint64_t one = 1;
     ASSERT_EQ(write(bell_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   }
@@ -132,27 +135,55 @@ class GivingEndpoint final : public test::TestEndpoint {
     if (polls_since_ring_ > 0) ++polls_since_ring_;
     if (polls_since_ring_ < 10) return false;
     polls_since_ring_ = 0;
-    const std::size_t by_worker = companions_.size() - by_another_thread;
-    for (std::size_t i = 0; i < by_worker; ++i) processors_[i].post(&companions_[i]);
-    std::thread([&] {
-      for (std::size_t i = by_worker; i < companions_.size(); ++i) processors_[i].post(&companions_[i]);
-    }).join();
+    give();
     return true;
   }
 
-  void give_to(Engine& engine) {
-    for (std::uint32_t i = 0; i < companions_.size(); ++i) {
-      processors_.emplace_back(*runtime_.nodes()[0], engine, i, Processor::Kind::ordinary);
-    }
-  }
-  const Company& company() const { return company_; }
-
-  std::size_t by_another_thread = 0;
+  std::function<void()> give;
 
  private:
   int bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   int polls_since_ring_ = 0;
+};
+
+// As many workers as companions, each with a processor of its own.
+class WhoSearches : public testing::Test {
+ protected:
+  WhoSearches() {
+    for (std::uint32_t i = 0; i < companions_.size() + 1; ++i) {
+      processors_.emplace_back(*runtime_.nodes()[0], engine_, i, Processor::Kind::ordinary);
+    }
+  }
+
+  void post(std::size_t companion) { processors_[companion].post(&companions_[companion]); }
+  void post_by_another_thread(std::size_t companion) {
+    std::thread([&] { post(companion); }).join();
+  }
+
+  // Rings the endpoint when all sleep, and expects that all companions meet.
+  void expect_meeting() {
+    const std::set<pid_t> before = threads_of_this_process();
+    ThreadEngine::Options options;
+    options.workers = Company::all;
+    options.idling.spins = 2000;
+    engine_.start(options, endpoints_);
+    const auto all_sleep = [&] {
+      const std::set<pid_t> threads = threads_of_this_process();
+      return std::all_of(threads.begin(), threads.end(),
+                         [&](pid_t thread) { return before.contains(thread) || sleeps(thread); });
+    };
+    for (int times_seen = 0; times_seen < 100; times_seen = all_sleep() ? times_seen + 1 : 0) sched_yield();
+    endpoint_.ring();
+    while (company_.gone.load() < Company::all) sched_yield();
+    engine_.stop();
+    EXPECT_EQ(company_.present.load(), Company::all) << "each waited for the others in vain";
+  }
+
+  fabric::Context context_{nullptr};
+  GivingEndpoint endpoint_{context_};
+  std::array<fabric::Endpoint*, 1> endpoints_{&endpoint_};
   Runtime runtime_{test::options_for("sim:1")};
+  ThreadEngine engine_;
   Company company_;
   std::deque<Processor> processors_;
   std::array<Companion, Company::all> companions_{Companion(company_), Companion(company_), Companion(company_)};
@@ -175,32 +206,44 @@ TEST(ThreadEngine, SaysWhetherOthersWantAWorker) {
 }
 
 // A worker that looks for work is woken by nobody, and so others are not woken for what it finds; nor for what is left
-// where one of them has taken something.
-class WhoFindsMoreThanItCanDo : public testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(ByAnotherThread, WhoFindsMoreThanItCanDo, testing::Range(std::size_t{0}, std::size_t{Company::all}));
+// where one of them has taken something. What comes with one message makes all ready, the last ones by another thread.
+class WhoFindsMoreThanItCanDo : public WhoSearches, public testing::WithParamInterface<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(ByAnotherThread, WhoFindsMoreThanItCanDo,
+                         testing::Range(std::size_t{0}, std::size_t{Company::all}));
 
 TEST_P(WhoFindsMoreThanItCanDo, WakesOthers) {
-  fabric::Context context(nullptr);
-  GivingEndpoint endpoint(context);
-  endpoint.by_another_thread = GetParam();
-  fabric::Endpoint* const endpoints[] = {&endpoint};
-  const std::set<pid_t> before = threads_of_this_process();
-  ThreadEngine engine;
-  endpoint.give_to(engine);
-  ThreadEngine::Options options;
-  options.workers = Company::all;
-  options.idling.spins = 2000;
-  engine.start(options, endpoints);
-  const auto all_sleep = [&] {
-    const std::set<pid_t> threads = threads_of_this_process();
-    return std::all_of(threads.begin(), threads.end(),
-                       [&](pid_t thread) { return before.contains(thread) || sleeps(thread); });
+  endpoint_.give = [&] {
+    const std::size_t by_worker = companions_.size() - GetParam();
+    for (std::size_t i = 0; i < by_worker; ++i) post(i);
+    for (std::size_t i = by_worker; i < companions_.size(); ++i) post_by_another_thread(i);
   };
-  for (int times_seen = 0; times_seen < 100; times_seen = all_sleep() ? times_seen + 1 : 0) sched_yield();
-  endpoint.ring();
-  while (endpoint.company().gone.load() < Company::all) sched_yield();
-  engine.stop();
-  EXPECT_EQ(endpoint.company().present.load(), Company::all) << "each waited for the others in vain";
+  expect_meeting();
+}
+
+// A busy worker wakes nobody while another one searches. Where that goes to something of its own, a third is woken.
+TEST_F(WhoSearches, WakesOthersForWhatABusyWorkerHasLeftToIt) {
+  std::atomic<bool> asked{false};
+  std::atomic<bool> made_ready{false};
+  std::atomic<bool> busy{false};
+  companions_[0].before = [&] {  // at the busy worker
+    busy = true;
+    endpoint_.ring();
+    while (!asked) sched_yield();
+    post(1);
+    made_ready = true;
+  };
+  Runnable scout([](Runnable*, Worker&) noexcept {}, 0);  // after which its worker searches
+  endpoint_.give = [&] {
+    if (!busy) {
+      post(0);
+      std::thread([&] { processors_.back().post(&scout); }).join();
+      return;
+    }
+    asked = true;
+    while (!made_ready) sched_yield();
+    post(2);
+  };
+  expect_meeting();
 }
 
 }  // namespace
