@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -26,10 +27,16 @@ struct DrawArguments {
 };
 
 std::string format_of(const DrawArguments& arguments) {
-  if (arguments.format.empty())
-    return arguments.file.ends_with(".dot") || arguments.file.ends_with(".gv") ? "dot" : "svg";
-  if (arguments.format == "svg" || arguments.format == "dot") return arguments.format;
-  throw Error(ErrorCode::bad_input, "--format is '" + arguments.format + "', but must be svg or dot");
+  if (!arguments.format.empty()) {
+    if (arguments.format == "svg" || arguments.format == "dot") return arguments.format;
+    throw Error(ErrorCode::bad_input, "--format is '" + arguments.format + "', but must be svg or dot");
+  }
+  const std::string extension = std::filesystem::path(arguments.file).extension().string();
+  if (extension == ".dot" || extension == ".gv") return "dot";
+  if (extension.empty() || extension == ".svg") return "svg";
+  throw Error(ErrorCode::bad_input, "the name '" + arguments.file +
+                                        "' says neither svg nor dot, which is all that is "
+                                        "drawn; add --format svg or dot");
 }
 
 void write_file(const std::string& path, const std::string& document) {
@@ -73,7 +80,7 @@ void add_draw_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("draw", "Draw the rounds of a collective as SVG or DOT");
   const auto arguments = std::make_shared<DrawArguments>();
   arguments->shape.add_to(*command);
-  command->add_option("--format", arguments->format, "svg or dot; default: as FILE is named, else svg");
+  command->add_option("--format", arguments->format, "svg or dot; default: as FILE is named, or svg");
   command->add_option("-o,--output", arguments->file, "File to write; default: standard output");
   command->add_flag("--json", arguments->as_json, "Print one JSON object; it holds the picture unless -o is given");
   command->footer(list_of_algorithms() +

@@ -164,6 +164,7 @@ TEST(DrawCommand, RefusesBadArguments) {
   expect_error("draw nonsense --nodes 4", "no algorithm called 'nonsense'");
   expect_error("draw recursive_doubling --nodes 129", "--nodes is '129'");
   expect_error("draw recursive_doubling --nodes 4 --format png", "--format is 'png', but must be svg or dot");
+  expect_error("draw recursive_doubling --nodes 4 -o x.png", "the name 'x.png' says neither svg nor dot");
   expect_error("draw recursive_doubling --nodes 4 -o /nonexistent/x.svg", "cannot write '/nonexistent/x.svg': No such");
 }
 

@@ -13,15 +13,15 @@ namespace stretto {
 
 // One piece of a send has left over a wire; the last one completes the step.
 struct LargeMessages::PutDone : fabric::Completion {
-  PutDone(CollectiveOperation& owner, std::uint32_t send_step, bool is_last) noexcept
-      : operation(owner), step(send_step), last(is_last) {}
+  PutDone(LargeMessages& its_messages, std::uint32_t send_step) noexcept : messages(its_messages), step(send_step) {}
 
   // A lost peer fails the whole operation by another way.
   void complete(bool /*lost*/) noexcept override {
-    CollectiveOperation& owner = operation;
+    CollectiveOperation& owner = messages.operation_;
     const CollectiveOperation::Entry entry(owner);
     --owner.under_way_;
-    if (last && owner.is_begun()) {
+    const bool all = ++messages.transfers_[step].pieces_back == pieces_of(messages.step_at(step).data.bytes);
+    if (all && owner.is_begun()) {
       owner.complete_step(step);
       owner.run();
     }
@@ -29,9 +29,8 @@ struct LargeMessages::PutDone : fabric::Completion {
     delete this;
   }
 
-  CollectiveOperation& operation;
+  LargeMessages& messages;
   std::uint32_t step;
-  bool last;
 };
 
 Transfer& LargeMessages::transfer(std::uint32_t step) {
@@ -270,8 +269,7 @@ void LargeMessages::put_piece(std::uint32_t step) {
   Transfer& outgoing = transfer(step);
   const ByteSpan data = data_of(step);
   const std::size_t bytes = std::min(piece_bytes, data.size() - outgoing.bytes);
-  const bool last = outgoing.bytes + bytes == data.size();
-  auto done = std::make_unique<PutDone>(operation_, step, last);
+  auto done = std::make_unique<PutDone>(*this, step);
   endpoint().put(step_at(step).node, outgoing.offset + outgoing.bytes, data.subspan(outgoing.bytes, bytes),
                  outgoing.landing, done.get());
   (void)done.release();  // it comes back, later

@@ -29,16 +29,17 @@ inline constexpr std::uint64_t kinds_of_sharing = 4;
 /// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
 /// receive, of its source.
 struct Transfer {
-  bool known = false;          ///< the receiver is ready, or the sender has granted something
-  bool told = false;           ///< likewise, by us
-  bool lent = false;           ///< of a send that is complete: its receiver has not read all of it yet
-  std::byte* place = nullptr;  ///< in the peer's memory, where that is mapped
-  StagingWindow window;        ///< there, or at `staging`
-  std::uint64_t offset = 0;    ///< over a wire: of the target
-  std::uint32_t pieces = 0;    ///< over a wire: that have been put, or have come
-  std::uint64_t landing = 0;   ///< see ReadyHeader; of a receive over a wire: its name
-  std::size_t bytes = 0;       ///< sent, copied to staging, granted to us, or landed so far
-  std::int64_t staging = -1;   ///< in our segment, where our memory cannot be reached
+  bool known = false;             ///< the receiver is ready, or the sender has granted something
+  bool told = false;              ///< likewise, by us
+  bool lent = false;              ///< of a send that is complete: its receiver has not read all of it yet
+  std::byte* place = nullptr;     ///< in the peer's memory, where that is mapped
+  StagingWindow window;           ///< there, or at `staging`
+  std::uint64_t offset = 0;       ///< over a wire: of the target
+  std::uint32_t pieces = 0;       ///< over a wire: that have been put, or have come
+  std::uint32_t pieces_back = 0;  ///< of those that were put: whose memory is free again
+  std::uint64_t landing = 0;      ///< see ReadyHeader; of a receive over a wire: its name
+  std::size_t bytes = 0;          ///< sent, copied to staging, granted to us, or landed so far
+  std::int64_t staging = -1;      ///< in our segment, where our memory cannot be reached
   /// Of a send that is read in staging memory: by which send its data are copied there. Of a receive that is written
   /// there (see Sharing): likewise.
   std::uint32_t staged_by = Plan::none;

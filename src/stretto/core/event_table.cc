@@ -229,7 +229,8 @@ bool EventTable::was_created(Event event) const noexcept {
 }
 
 void EventTable::poison_awaited(const Cause& cause) noexcept {
-  const std::uint32_t end = high_water_.load(std::memory_order_acquire);
+  // Beyond all for a moment, where none is left and somebody asks.
+  const std::uint32_t end = std::min(high_water_.load(std::memory_order_acquire), slots);
   for (std::uint32_t slot = 0; slot < end; ++slot) {
     const std::uint64_t word = words_[slot].load(std::memory_order_seq_cst);
     if (waiter_of(word) == 0 || waiter_of(word) >= free_mark) continue;

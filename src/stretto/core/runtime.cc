@@ -26,6 +26,7 @@
 #include "stretto/fabric/bootstrap/bootstrap.h"
 #include "stretto/fabric/bootstrap/launcher_choice.h"
 #include "stretto/fabric/cluster/cluster_fabric.h"
+#include "stretto/fabric/cluster/network/carrier.h"
 #include "stretto/fabric/local/local_fabric.h"
 #include "stretto/fabric/sim/sim_fabric.h"
 #include "stretto/fabric/spec.h"
@@ -99,6 +100,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.bind = settings.count("STRETTO_BIND") == 1;
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.network = settings.text("STRETTO_NETWORK");
+  fabric::cluster::network::check_network(options.network);  // also where no other host is to be reached
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;

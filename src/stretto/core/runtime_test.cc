@@ -210,5 +210,14 @@ TEST(Runtime, AProgramReturnsItsExitCode) {
   ASSERT_EQ(unsetenv("STRETTO_FABRIC"), 0);
 }
 
+// A job of one host touches no network, and still does not take a wrong name for a right one.
+TEST(Runtime, AWrongNetworkIsRefusedWhereNoneIsNeeded) {
+  for (const char* const network : {"infiniband", "tcp/", "TCP", ""}) {
+    ASSERT_EQ(setenv("STRETTO_NETWORK", network, 1), 0);
+    EXPECT_EQ(test::code_of([] { RuntimeOptions::from_environment(); }), *network == 0 ? "none" : "invalid_argument");
+  }
+  ASSERT_EQ(unsetenv("STRETTO_NETWORK"), 0);
+}
+
 }  // namespace
 }  // namespace stretto

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -17,6 +18,7 @@ struct Option {
   std::string_view name;
   std::string_view meaning;
   std::function<void(Spec&, std::string_view)> read;
+  bool repeats = false;
 };
 
 double parse_probability(std::string_view text, std::string_view name) { return parse_number(text, name, 0, 1); }
@@ -110,7 +112,7 @@ std::span<const Option> sim_options() {
       {"detection", "from a node's death until its peers know (20us)",
        [](Spec& s, std::string_view v) { s.sim.detection = parse_duration(v, "detection"); }},
       {"kill", "NODE@TIME or NODE#MESSAGE: a node that dies; may be repeated",
-       [](Spec& s, std::string_view v) { s.sim.kills.push_back(parse_kill(v)); }},
+       [](Spec& s, std::string_view v) { s.sim.kills.push_back(parse_kill(v)); }, true},
   };
   return options;
 }
@@ -128,6 +130,7 @@ void read_options(Spec& spec, std::string_view rest, std::string_view fabric) {
   const std::span<const Option> options = table_of(spec.kind);
   std::vector<std::string_view> names;
   for (const Option& option : options) names.push_back(option.name);
+  std::set<std::string_view> seen;
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
@@ -144,6 +147,10 @@ void read_options(Spec& spec, std::string_view rest, std::string_view fabric) {
       message += near.empty() ? "; `stretto info --fabrics` lists what it has"
                               : "; did you mean " + std::string(near) + "=...?";
       throw Error(ErrorCode::bad_input, message);
+    }
+    if (!found->repeats && !seen.insert(name).second) {
+      throw Error(ErrorCode::bad_input, "STRETTO_FABRIC: " + std::string(fabric) + " has two values of " +
+                                            std::string(name) + "; which one is meant?");
     }
     found->read(spec, item.substr(equals + 1));
   }

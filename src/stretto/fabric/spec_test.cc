@@ -94,6 +94,8 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on, off or segments"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
+  EXPECT_NE(refusal("sim:4,seed=1,gap=0us,seed=1").find("has two values of seed"), std::string::npos);
+  EXPECT_EQ(refusal("sim:4,kill=1@1ms,kill=2@1ms"), "accepted");
   EXPECT_NE(refusal("sim:4,hosts=5").find("hosts=5, but the job has only 4 nodes"), std::string::npos);
   EXPECT_NE(refusal("sim:4,record=").find("write record=FILE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,replay=").find("write replay=FILE"), std::string::npos);

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::uint8_t kind_of(OwnKind kind) noexcept { return static_cast<std::uint8_t>(kind); }
 
-std::uint32_t lines_of(std::size_t header_bytes, std::size_t payload_bytes) noexcept {
-  return LineHead{0, static_cast<std::uint16_t>(header_bytes), static_cast<std::uint16_t>(payload_bytes)}.lines();
-}
-
 }  // namespace
 
 void Outbox::enqueue(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
@@ -104,23 +100,23 @@ Outbox::Step Outbox::step(Reply& reply) {
 
 bool Outbox::can_advance() noexcept {
   if (queue_.empty()) return false;
-  const std::uint32_t lines = lines_needed(queue_.front());
+  const std::size_t lines = lines_needed(queue_.front());
   return lines == 0 || writer_.has_room(lines);
 }
 
 // How much room the next step of a job needs; 0 when it needs none.
-std::uint32_t Outbox::lines_needed(const Job& job) noexcept {
-  if (const auto* const message = std::get_if<Message>(&job)) {
-    return lines_of(message->header_bytes, message->bytes.size() - message->header_bytes);
-  }
+std::size_t Outbox::lines_needed(const Job& job) noexcept {
+  const auto piece_of = [](std::uint64_t left) {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(left, message_piece_bytes));
+  };
+  if (const auto* const message = std::get_if<Message>(&job)) return lines_of(message->bytes.size());
   if (const auto* const put = std::get_if<Put>(&job)) {
     const std::uint64_t left = put->source.size() - put->at;
     if (put->place != nullptr) return left == 0 ? 1 : 0;
-    return lines_of(sizeof(PutPieceHeader), std::min<std::uint64_t>(left, message_piece_bytes));
+    return lines_of(sizeof(PutPieceHeader) + piece_of(left));
   }
   if (const auto* const reply = std::get_if<Reply>(&job)) {
-    const std::uint64_t left = reply->source.size() - reply->at;
-    return lines_of(sizeof(GetPieceHeader), std::min<std::uint64_t>(left, message_piece_bytes));
+    return lines_of(sizeof(GetPieceHeader) + piece_of(reply->source.size() - reply->at));
   }
   return 0;
 }

@@ -92,7 +92,7 @@ class Outbox {
   Step step(Get& get);
   Step step(Reply& reply);
   void complete(Completion* completion, bool lost);
-  static std::uint32_t lines_needed(const Job& job) noexcept;
+  static std::size_t lines_needed(const Job& job) noexcept;
 
   PeerMemory& peer_;
   Bells& bells_;

@@ -68,7 +68,7 @@ class RingWriter {
   }
 
   /// Whether a message of `lines` lines would be written now.
-  bool has_room(std::uint32_t lines) noexcept {
+  bool has_room(std::size_t lines) noexcept {
     if (written_ + lines <= limit_) return true;
     // Readers' words: they may be anything, but they can't make us write outside of the ring.
     limit_ = least_consumed() + mask_ + 1;

@@ -40,8 +40,8 @@ class FrameSink {
 class Sending {
  public:
   virtual ~Sending() = default;
-  /// The frame has left, or never will: its memory is free again. From inside `Carrier::progress`, `let_flow` or
-  /// `close`.
+  /// The frame has left, or never will: its memory is free again. From inside `Carrier::progress`, `arm`, `let_flow`
+  /// or `close`.
   virtual void sent() noexcept = 0;
 };
 
@@ -49,7 +49,7 @@ class Sending {
 class ConnectionOwner {
  public:
   virtual ~ConnectionOwner() = default;
-  /// The connection is dead; it must still be closed, but not from inside this call.
+  /// The connection is dead; it must still be closed, but not from inside this call. From where frames are `sent`.
   virtual void failed(const char* why) noexcept = 0;
 };
 
@@ -99,9 +99,12 @@ class Carrier {
   virtual std::vector<std::string> networks(Connection* connection) const = 0;
 };
 
-/// Makes the carrier that `network` names: "tcp" (over any interface), "tcp/eth0" (over that one) or "ucx". Throws
-/// Error(invalid_argument) for another name, Error(not_supported) where there is no such network, Error(io) when it
-/// fails otherwise.
+/// Throws Error(invalid_argument) for what names no network: "tcp" (over any interface), "tcp/eth0" (over that one) and
+/// "ucx" do.
+void check_network(std::string_view network);
+
+/// Makes the carrier for that network. Throws as check_network; Error(not_supported) where there is no such network,
+/// Error(io) when it fails otherwise.
 std::unique_ptr<Carrier> make_carrier(std::string_view network, FrameSink& sink);
 
 }  // namespace stretto::fabric::cluster::network
