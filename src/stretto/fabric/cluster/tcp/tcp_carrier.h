@@ -46,38 +46,41 @@ class TcpCarrier final : public Carrier {
   struct Socket;
   struct Link;
 
+  // Meeting others, and parting from them (tcp_meeting.cc).
+  void dial_next(Link& link, const std::string& failure);
+  void advance_dial(Socket& socket);
+  void answer_callers();
+  void answer(Descriptor caller);
+  void greet(Socket& socket, ConstByteSpan& arrived);
+  bool greet_caller(Socket& socket);
+  bool greet_called(Socket& socket);
+  void use(Link& link, Socket& socket);
+  void note_met(Link& link);
+  void set_clock(time_t seconds);
+  void give_up_on_the_silent();
+  void end(Socket& socket, const std::string& why);
+  void drop(Socket& socket);
+  void fail(Link& link, const std::string& why);
+
+  // Moving data, and hearing of them (tcp_carrier.cc).
+  void drain(Link& link);
+  void hand_over(Link& link);
+  void return_to_usual();
+  void hear_all();
   Socket& add(Socket fresh);
   bool watch(const Descriptor& descriptor, std::uint32_t what, void* tag);
   void stop_watching(const Descriptor& descriptor);
   void choose_unwatched();
   bool watch_again();
   bool advance_unwatched();
-  bool progress_watched();
-  void hand_over(Link& link);
-  void return_to_usual();
-  void hear_all();
-  void set_clock(time_t seconds);
+  void queue(Socket& socket);
   bool look();
   bool note(std::uint32_t happened, void* tag);
-  void queue(Socket& socket);
-  void answer_callers();
-  void answer(Descriptor caller);
-  void note_met(Link& link);
+  bool progress_watched();
   bool advance(Socket& socket);
-  void advance_dial(Socket& socket);
   bool receive(Socket& socket);
   ByteSpan place_in(Socket& socket);
   void take(Socket& socket, std::size_t in_place, std::size_t bytes);
-  void greet(Socket& socket, ConstByteSpan& arrived);
-  bool greet_caller(Socket& socket);
-  bool greet_called(Socket& socket);
-  void end(Socket& socket, const std::string& why);
-  void drop(Socket& socket);
-  void dial_next(Link& link, const std::string& failure);
-  void use(Link& link, Socket& socket);
-  void fail(Link& link, const std::string& why);
-  void drain(Link& link);
-  void give_up_on_the_silent();
 
   FrameSink& sink_;
   TcpAddress own_;
