@@ -223,9 +223,11 @@ bool LargeMessages::can_move(std::uint32_t step) const noexcept {
   return is_put || outgoing.bytes == step_at(step).data.bytes || outgoing.bytes < writable(step);
 }
 
-std::vector<std::uint32_t>::iterator LargeMessages::next_to_move() {
+std::vector<std::uint32_t>::const_iterator LargeMessages::next_to_move() const noexcept {
   return std::find_if(sendings_.begin(), sendings_.end(), [this](std::uint32_t step) { return can_move(step); });
 }
+
+bool LargeMessages::can_send_more() const noexcept { return next_to_move() != sendings_.end(); }
 
 void LargeMessages::do_piece() {
   const auto next = next_to_move();
@@ -245,7 +247,7 @@ void LargeMessages::do_piece() {
     sendings_.erase(next);
     if (outgoing.place != nullptr) end_send(step);
   }
-  if (next_to_move() != sendings_.end()) operation_.take_turn_later();
+  if (can_send_more()) operation_.take_turn_later();
 }
 
 // Into the peer's memory, up to there, or as far as it has room.

@@ -57,6 +57,8 @@ class LargeMessages {
   bool send_in_place(std::uint32_t step);
   /// Sends, or stages, one piece of what waits longest.
   void do_piece();
+  /// Whether there is any that can be.
+  bool can_send_more() const noexcept;
 
   // For who combines.
 
@@ -145,7 +147,7 @@ class LargeMessages {
   void follow(std::uint32_t send, std::size_t upto);
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
-  std::vector<std::uint32_t>::iterator next_to_move();
+  std::vector<std::uint32_t>::const_iterator next_to_move() const noexcept;
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
   std::size_t writable(std::uint32_t step) const noexcept;
@@ -172,6 +174,8 @@ class LargeMessages {
   std::byte* begin_of(std::uint32_t step) const noexcept;
   void let_other_go_on(std::uint32_t receive);
   void stage_piece(std::uint32_t step);
+  std::size_t told_at_once(std::uint32_t step, std::size_t at) const noexcept;
+  void tell_readers(std::uint32_t step);
   void take_staged(std::uint32_t receive, std::size_t upto);
   void leave_staging(std::uint32_t step);
   void release(Transfer& staged) noexcept;

@@ -11,6 +11,13 @@
 
 namespace stretto {
 
+namespace {
+
+// Who reads is told of so much as soon as it is there, then of as much as there is already.
+constexpr std::size_t first_told_bytes = std::size_t{16} << 10U;
+
+}  // namespace
+
 // The receiver reads where the data lie, or where we copy them piece by piece, once for all who read them.
 void LargeMessages::grant(std::uint32_t step) {
   engage();
@@ -202,17 +209,32 @@ void LargeMessages::let_other_go_on(std::uint32_t receive) {
 void LargeMessages::stage_piece(std::uint32_t step) {
   Transfer& staged = transfer(step);
   const ByteSpan data = data_of(step);
-  const StagingWindow& window = staged.window;
   const std::size_t upto = std::min({staged.bytes + piece_bytes, writable(step), data.size()});
-  const std::size_t bytes = window.in_one_piece(staged.bytes, upto);
-  const auto offset = static_cast<std::uint64_t>(staged.staging);
-  copy_for_peer(step, place_of(step, staged.bytes), data.subspan(staged.bytes, bytes));
-  staged.bytes += bytes;
-  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
-    const bool is_read = step_at(send).kind == schedule::StepKind::send && transfers_[send].staged_by == step;
-    if (is_read) send_grant(send, offset, staged.bytes, window.bytes());
+  const std::size_t end = staged.bytes + staged.window.in_one_piece(staged.bytes, upto);
+  while (staged.bytes < end) {
+    const std::size_t bytes = std::min(told_at_once(step, staged.bytes), end - staged.bytes);
+    copy_for_peer(step, place_of(step, staged.bytes), data.subspan(staged.bytes, bytes));
+    staged.bytes += bytes;
+    tell_readers(step);
   }
   if (step_at(step).is_lent && staged.bytes == data.size() && !staged.lent) lend(step);
+}
+
+// Of what is staged from byte `at` on (decision 66). Where all give and get, who is to read it stages its own data
+// meanwhile, and would turn away from that. What is lent and no more than a piece may be read by an inline run, whole.
+std::size_t LargeMessages::told_at_once(std::uint32_t step, std::size_t at) const noexcept {
+  const PlacedStep& what = step_at(step);
+  const bool comes_whole = what.is_lent && what.data.bytes <= piece_bytes;
+  if (comes_whole || schedule::waits_for_all(operation_.call_.operation())) return piece_bytes;
+  return std::clamp(at, first_told_bytes, piece_bytes);
+}
+
+void LargeMessages::tell_readers(std::uint32_t step) {
+  const Transfer& staged = transfers_[step];
+  for (std::uint32_t send = 0; send < transfers_.size(); ++send) {
+    const bool is_read = step_at(send).kind == schedule::StepKind::send && transfers_[send].staged_by == step;
+    if (is_read) send_grant(send, static_cast<std::uint64_t>(staged.staging), staged.bytes, staged.window.bytes());
+  }
 }
 
 // What has landed there goes to where it belongs.

@@ -80,6 +80,20 @@ struct LocalSteps::OperatorTask : Waiter, fabric::Item {
 };
 
 void LocalSteps::start_copy(std::uint32_t step) {
+  if (operation_.large_.can_send_more()) {
+    put_off_.push_back(step);
+    operation_.take_turn_later();
+  } else {
+    copy(step);
+  }
+}
+
+void LocalSteps::copy_put_off() {
+  if (operation_.large_.can_send_more()) return;
+  for (const std::uint32_t step : std::exchange(put_off_, {})) copy(step);
+}
+
+void LocalSteps::copy(std::uint32_t step) {
   const PlacedStep& what = operation_.step_at(step);
   if (operation_.buffers_.copy(what.data, what.destination)) {
     operation_.service_.endpoint().context().spend(cost_of(what.data.bytes));

@@ -24,7 +24,10 @@ class LocalSteps {
 
   // What these throw fails the operation.
 
+  /// At once, or, where peers wait for what this node is sending, when that has left (decision 66).
   void start_copy(std::uint32_t step);
+  /// What start_copy has put off, if it is time.
+  void copy_put_off();
   void start_reduce(std::uint32_t step);
   /// Of a receive: what it was granted is to be copied to where it belongs. The first piece is at once, where nothing
   /// else is to be done.
@@ -51,6 +54,7 @@ class LocalSteps {
   struct CombineTask;
   struct OperatorTask;
 
+  void copy(std::uint32_t step);
   void do_later(const Work& work);
   void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
   std::size_t available_of(const Work& work) const;
@@ -61,8 +65,9 @@ class LocalSteps {
   void combined(std::uint32_t step);
 
   CollectiveOperation& operation_;
-  std::vector<Work> works_;  // in order
-  bool in_task_ = false;     // one of them, which has left the list
+  std::vector<Work> works_;             // in order
+  std::vector<std::uint32_t> put_off_;  // copies
+  bool in_task_ = false;                // one of them, which has left the list
 };
 
 }  // namespace stretto

@@ -89,6 +89,7 @@ void CollectiveOperation::on_turn(fabric::Item* item) noexcept {
       operation.has_turn_ = false;
       operation.or_fail([&operation] {
         operation.large_.do_piece();
+        operation.local_.copy_put_off();
         operation.local_.do_piece();
       });
       operation.run();
