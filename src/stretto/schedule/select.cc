@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,47 @@ void add_candidates(const Algorithm& algorithm, const Request& request, const Co
   }
 }
 
+/// To whom a rank sends.
+class Receivers final : public Sink {
+ public:
+  std::size_t count() const noexcept { return receivers_.size(); }
+
+ private:
+  void emit(const Step& step) override {
+    if (step.kind == StepKind::send) receivers_.insert(step.peer);
+  }
+
+  std::set<Rank> receivers_;
+};
+
+/// The first rank's: in an all-reduce all do nearly alike.
+std::size_t receivers_in(const Candidate& candidate) {
+  Receivers receivers;
+  for (std::uint32_t round = 0; round < candidate.algorithm->rounds(candidate.shape); ++round) {
+    candidate.algorithm->steps(candidate.shape, 0, round, receivers);
+  }
+  return receivers.count();
+}
+
+/// Whether it is an all-reduce that does little else than to carry bytes over wires, between more than two.
+bool carries_bytes_over_wires(const Request& request, double cost, const CostTable& table) {
+  const Shape& shape = request.shape;
+  const bool crosses_wires = request.placement.link == Link::wire && !shape.hosts.are_known();
+  const double once = static_cast<double>(request.bytes) * table.of(Link::wire).byte_time;
+  return shape.operation == Operation::allreduce && shape.size > 2 && crosses_wires && once > cost / 2;
+}
+
+/// Where prices are too close to tell, and bytes are what counts (decision 67).
+void put_steady_first(const Request& request, const CostTable& table, std::vector<Candidate>& candidates) {
+  constexpr double too_close = 1.01;
+  const double least = candidates.front().price.cost();
+  if (!carries_bytes_over_wires(request, least, table)) return;
+  const auto end = std::find_if(candidates.begin(), candidates.end(),
+                                [least](const Candidate& each) { return each.price.cost() > too_close * least; });
+  const auto key = [](const Candidate& each) { return std::pair(receivers_in(each), each.segments); };
+  std::stable_sort(candidates.begin(), end, [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
 }  // namespace
 
 std::vector<Candidate> rank_candidates(const Request& request, const CostTable& table) {
@@ -63,6 +105,7 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
     return std::pair(rounded(a.price.cost()), rounded(a.price.path)) <
            std::pair(rounded(b.price.cost()), rounded(b.price.path));
   });
+  put_steady_first(request, table, candidates);
   return candidates;
 }
 

@@ -27,6 +27,10 @@ struct Candidate {
 /// auxiliaries, then that which is first in the registry, with fewest segments. Numbers of segments are powers of two,
 /// as long as that makes it cheaper and a segment's bytes take longer than the message that carries them.
 ///
+/// Of an all-reduce of more than two ranks that takes as long as its bytes do over wires, those that cost at most one
+/// per cent more than the cheapest are ordered otherwise: first those in which a rank sends to the fewest others, of
+/// these that of the fewest segments (decision 67).
+///
 /// Where the shape has auxiliaries, it may be cheaper without them: such a candidate's shape has none, and the ranks
 /// from its size on do nothing.
 ///

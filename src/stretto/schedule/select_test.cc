@@ -64,6 +64,20 @@ TEST(Select, OverWiresLargeVectorsAreCut) {
   EXPECT_EQ(chosen(Operation::allreduce, 16, 8, wire), "recursive_doubling");
 }
 
+// A ring, a halving, and rings in segments carry the same bytes, which is nearly all that they cost there.
+TEST(Select, OverWiresOfWhatCostsAboutTheSameWhoSendsToFewestGoesFirst) {
+  for (const Rank size : {4U, 7U, 8U}) {
+    const Request asked = request(Operation::allreduce, size, 8 << 20, {Link::wire, size, 2});
+    const std::vector<Candidate> candidates = rank_candidates(asked, built_in_costs());
+    EXPECT_EQ(candidates[0].algorithm->name(), "ring_allreduce") << size;
+    EXPECT_EQ(candidates[0].segments, 1U) << size;
+    const double least = std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+                           return a.price.cost() < b.price.cost();
+                         })->price.cost();
+    EXPECT_LE(candidates[0].price.cost(), 1.01 * least) << size;
+  }
+}
+
 TEST(Select, HostsWithSeveralRanksSpeakWithOneVoice) {
   const auto chosen_on = [](Operation operation, const Hosts& hosts, std::uint64_t bytes) {
     Request asked = request(operation, hosts.ranks(), bytes, {Link::wire, hosts.most(), hosts.most()});
