@@ -15,8 +15,8 @@ Task<int> after_both(Node& node) {
   const Future<int> left = node.spawn([] { return 2; });
   const Future<int> right = node.spawn([] { return 3; });
   const Event both = node.merge(left, right);
-  const Future<int> product = node.spawn([=] { return left.value() * right.value(); }, SpawnOptions().after(both));
-  co_return co_await product;
+  const Future<int> multiplied = node.spawn([=] { return left.value() * right.value(); }, SpawnOptions().after(both));
+  co_return co_await multiplied;
 }
 
 // A plain task may wait, too: its worker runs other tasks meanwhile.
@@ -72,12 +72,12 @@ Task<> two_phases(Node& node, const Group& everyone) {
 
 int main(int argc, char** argv) {
   return run(argc, argv, [](Node& node) -> Task<> {
-    const int product = co_await after_both(node);
+    const int six = co_await after_both(node);
     const Future<int> waited = node.spawn([&node] { return waits_in_the_middle(node); });
     const int sum_of_both = co_await waited + co_await once_the_gate_is_open(node);
     const std::string greeting = co_await from_the_next_node(node);
     const std::string cause = co_await why_nothing_ran(node);
     co_await two_phases(node, Group::all(node));
-    std::printf("node %u: %d, %d, %s, %s\n", node.id(), product, sum_of_both, greeting.c_str(), cause.c_str());
+    std::printf("node %u: %d, %d, %s, %s\n", node.id(), six, sum_of_both, greeting.c_str(), cause.c_str());
   });
 }
