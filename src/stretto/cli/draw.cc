@@ -34,9 +34,8 @@ std::string format_of(const DrawArguments& arguments) {
   const std::string extension = std::filesystem::path(arguments.file).extension().string();
   if (extension == ".dot" || extension == ".gv") return "dot";
   if (extension.empty() || extension == ".svg") return "svg";
-  throw Error(ErrorCode::bad_input, "the name '" + arguments.file +
-                                        "' says neither svg nor dot, which is all that is "
-                                        "drawn; add --format svg or dot");
+  throw Error(ErrorCode::bad_input,
+              "the name '" + arguments.file + "' says neither svg nor dot, all that is drawn; add --format svg or dot");
 }
 
 void write_file(const std::string& path, const std::string& document) {
