@@ -119,6 +119,11 @@ class Programs(unittest.TestCase):
     def test_with_several_workers(self):
         self.check(3, 41, 80, STRETTO_WORKERS="3")
 
+    def test_whether_they_read_each_others_memory_or_not(self):
+        for reads in ("on", "off"):
+            for count in (2, 3):
+                self.check(count, 81, 120, STRETTO_PROCESS_READS=reads)
+
 
 class Inline(unittest.TestCase):
     """Small calls that are alike: done in the call itself, where the peers' messages are there."""

@@ -30,6 +30,9 @@ constexpr std::array settings_table{
                 "address space of a node's segment; memory is taken only as it is used"},
     SettingInfo{"STRETTO_STAGING_BYTES", SettingKind::bytes, "1MiB",
                 "of the segment, through which large data in memory that peers cannot reach pass, for each message"},
+    SettingInfo{"STRETTO_PROCESS_READS", SettingKind::text, "auto",
+                "whether processes of a host read each other's ordinary memory: auto (where they may, and it is fast), "
+                "on (where they may), off"},
     SettingInfo{"STRETTO_STALL_SECONDS", SettingKind::count, "30",
                 "what waits for other nodes for so long is told in the log; 0: nothing is"},
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",

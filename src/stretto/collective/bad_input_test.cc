@@ -238,8 +238,8 @@ std::string outcome_of_lie(const std::function<void(Node& liar, const GrantHeade
       });
 }
 
-std::string outcome_of_lie_in_exchange(const std::function<void(Node& liar, const ReadyHeader&)>& lie) {
-  return outcome_of_lie<ReadyHeader>(MessageType::collective_ready, lie,
+std::string outcome_of_lie_in_exchange(const std::function<void(Node& liar, const GrantHeader&)>& lie) {
+  return outcome_of_lie<GrantHeader>(MessageType::collective_grant, lie,
                                      [](Node& node, const Group& both, const std::vector<int>& data,
                                         std::vector<int>& result) { return all_to_all(node, both, data, result); });
 }
@@ -256,14 +256,13 @@ TEST(CollectiveBadInput, LiesAboutSharedWindowsCostTheConnection) {
     send(liar, MessageType::collective_landed, bytes_of(header), {});
   });
   EXPECT_NE(answered_too_early.find("has written what it was not asked for"), std::string::npos) << answered_too_early;
-  const std::string does_not_wait = outcome_of_lie_in_exchange([](Node& liar, const ReadyHeader& ready) {
-    ASSERT_EQ(ready.sharing, static_cast<std::uint64_t>(Sharing::turns));
-    const fabric::Offset memory = liar.endpoint().segment().allocate(ready.window);
-    const ReadyHeader header{ready.call, memory, 1, ready.bytes, ready.window, ready.sharing};
-    send(liar, MessageType::collective_ready, bytes_of(header), {});
-    send(liar, MessageType::collective_landed, bytes_of(LandedHeader{ready.call, 3 * ready.window}), {});
+  const std::string does_not_wait = outcome_of_lie_in_exchange([](Node& liar, const GrantHeader& granted) {
+    ASSERT_EQ(granted.sharing, static_cast<std::uint64_t>(Sharing::turns));
+    const fabric::Offset memory = liar.endpoint().segment().allocate(granted.window);
+    const GrantHeader header{granted.call, memory, granted.bytes, 3 * granted.window, granted.window, granted.sharing};
+    send(liar, MessageType::collective_grant, bytes_of(header), {});
   });
-  EXPECT_NE(does_not_wait.find("has written what it was not asked for"), std::string::npos) << does_not_wait;
+  EXPECT_NE(does_not_wait.find("grants what it must not have written"), std::string::npos) << does_not_wait;
 }
 
 TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
@@ -281,6 +280,12 @@ TEST(CollectiveBadInput, LiesAboutWindowsCostTheConnection) {
     });
     EXPECT_NE(odd.find("grants it in parts that cannot be read"), std::string::npos) << odd;
   }
+  const std::string not_read = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
+    const fabric::Offset memory = fabric::private_offset(&liar);
+    const GrantHeader header{granted.call, memory, granted.bytes, granted.bytes, granted.bytes, 0};
+    send(liar, MessageType::collective_grant, bytes_of(header), {});
+  });
+  EXPECT_NE(not_read.find("grants memory that is not read"), std::string::npos) << not_read;
   const std::string written_too_far = outcome_of_lie([](Node& liar, const GrantHeader& granted) {
     const fabric::Offset memory = liar.endpoint().segment().allocate(granted.window);
     const GrantHeader header{granted.call, memory, granted.bytes, granted.window + 4, granted.window, 0};

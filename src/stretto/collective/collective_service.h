@@ -21,6 +21,7 @@
 #include "stretto/collective/meeting.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/plan_cache.h"
+#include "stretto/collective/private_reads.h"
 #include "stretto/collective/receipts.h"
 #include "stretto/collective/recent_calls.h"
 #include "stretto/collective/selector.h"
@@ -71,6 +72,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
+  /// By which offset the receiver of a step reads its data, which it does not map; none where it does not.
+  std::optional<fabric::Offset> private_place(const PlacedStep& send, ConstByteSpan data) const noexcept {
+    if (!send.may_be_private || !endpoint_.is_read_by(send.node)) return std::nullopt;
+    return fabric::private_offset(data.data());
+  }
+  PrivateReads& private_reads() noexcept { return private_reads_; }
   /// Whether its peers reach all memory of this node, and it theirs.
   bool reaches_all() const noexcept { return reaches_all_; }
   /// For the inline run, of which there is one at a time.
@@ -186,6 +193,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   EagerWindow eager_window_;
   Receipts receipts_{endpoint_.segment()};
   std::map<NodeId, SharedCopy> copies_;
+  PrivateReads private_reads_{endpoint_};
   Greetings greetings_{*this};
   Landings landings_;
   const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way

@@ -19,7 +19,7 @@ constexpr std::size_t bytes_a_look = 64;
 
 // Steps are in line: a small call is little more than they are.
 [[gnu::hot]] bool InlineRun::run(unsigned looks) {
-  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, -1, false, {nullptr, 0}});
+  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, false, {nullptr, 0}});
   most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
   const auto or_fail = [this](auto&& part) {
     try {
@@ -84,7 +84,8 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   if (!what.is_lent) return send_data(what);
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (!what.is_written_over(data, call_.output)) {
-    const auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+    auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
+    if (!offset) offset = service_.private_place(what, data);
     if (offset) {
       lend(what, *offset);
       return true;
@@ -225,11 +226,15 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (!is_of(theirs.call)) return false;
   fabric::Endpoint& endpoint = service_.endpoint();
   Passed& lent = passed(what);
-  lent.place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+  if (fabric::is_private(theirs.offset)) {
+    lent.private_at = endpoint.reads(what.node) ? theirs.offset : 0;
+  } else {
+    lent.place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+  }
   if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
     lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};
   }
-  return lent.place != nullptr;
+  return is_lent(lent);
 }
 
 inline bool InlineRun::use_done(const fabric::Message& message) {
@@ -247,8 +252,8 @@ inline void InlineRun::combine(const PlacedStep& what) {
   const std::byte* left = buffers_.bytes_of(what.data).data();
   const std::byte* right = buffers_.bytes_of(what.right).data();
   if (plan_.lends) {
-    if (const std::byte* const lent = place_lent(what.left_from)) left = lent;
-    if (const std::byte* const lent = place_lent(what.right_from)) right = lent;
+    if (is_lent(what.left_from)) left = lent_term(what.left_from, PrivateReads::Side::left);
+    if (is_lent(what.right_from)) right = lent_term(what.right_from, PrivateReads::Side::right);
   }
   call_.reduction().combine(call_.operator_state.get(), buffers_.bytes_of(what.destination).data(), left, right,
                             what.elements);
@@ -260,20 +265,29 @@ inline void InlineRun::combine(const PlacedStep& what) {
 
 // What nobody combines, unless it was sent. Whoever takes this over is not to read it again.
 void InlineRun::copy_lent(const PlacedStep& what) {
-  const std::byte* const place = place_lent(what.left_from);
-  if (place == nullptr) return;
-  copy_bytes(buffers_.bytes_of(what.data).data(), {place, what.data.bytes});
+  if (!is_lent(what.left_from)) return;
+  Passed& lent = passed(what);
+  const ByteSpan out = buffers_.bytes_of(what.data);
+  if (lent.place != nullptr) {
+    copy_bytes(out.data(), {lent.place, out.size()});
+  } else {
+    service_.private_reads().copy(out, what.node, lent.private_at);
+  }
   say_read(what.left_from);
-  passed(what).place = nullptr;
+  lent.place = nullptr;
+  lent.private_at = 0;
 }
 
-// Null: it was sent, or there is none.
-const std::byte* InlineRun::place_lent(std::uint32_t receive) const noexcept {
-  return receive == Plan::none ? nullptr : passed_[receive].place;
+// Where it lies, or a copy.
+const std::byte* InlineRun::lent_term(std::uint32_t receive, PrivateReads::Side side) {
+  const Passed& lent = passed_[receive];
+  if (lent.place != nullptr) return lent.place;
+  const PlacedStep& what = plan_.steps[receive];
+  return service_.private_reads().term(side, what.node, lent.private_at, what.data.bytes);
 }
 
 void InlineRun::say_read(std::uint32_t receive) {
-  if (place_lent(receive) == nullptr || passed_[receive].receipt.end()) return;
+  if (!is_lent(receive) || passed_[receive].receipt.end()) return;
   const PlacedStep& what = plan_.steps[receive];
   header_.call.tag = what.tag;
   service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});

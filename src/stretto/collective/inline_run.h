@@ -7,6 +7,7 @@
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
+#include "stretto/collective/private_reads.h"
 #include "stretto/collective/receipts.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/event.h"
@@ -55,10 +56,11 @@ class InlineRun final : private fabric::MessageHandler {
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
   /// What passed by such a step, where it might be lent.
   struct Passed {
-    std::byte* place;      ///< of a receive: where the data lie at the peer; null if they were sent, or are copied
-    std::int64_t staging;  ///< of a send: where the data were copied to, in our segment; negative: nowhere
-    bool is_out;           ///< of a send: it lends, and its peer may still read
-    Receipt receipt;       ///< of either: by which that peer or this node says so, unless it is by a message
+    std::byte* place;           ///< of a receive: where data lie at the peer; null if they were sent, or are copied
+    fabric::Offset private_at;  ///< likewise, where that is not mapped; or 0
+    std::int64_t staging;       ///< of a send: where the data were copied to, in our segment; negative: nowhere
+    bool is_out;                ///< of a send: it lends, and its peer may still read
+    Receipt receipt;            ///< of either: by which that peer or this node says so, unless it is by a message
   };
   /// REQUIRES: the plan lends, and the step is done.
   const Passed& passed(std::uint32_t step) const noexcept { return passed_[step]; }
@@ -80,7 +82,10 @@ class InlineRun final : private fabric::MessageHandler {
   bool take_receipts_back();
   void copy_lent(const PlacedStep& what);
   void combine(const PlacedStep& what);
-  const std::byte* place_lent(std::uint32_t receive) const noexcept;
+  const std::byte* lent_term(std::uint32_t receive, PrivateReads::Side side);
+  static bool is_lent(const Passed& message) noexcept { return message.place != nullptr || message.private_at != 0; }
+  /// False: it was sent, or there is none.
+  bool is_lent(std::uint32_t receive) const noexcept { return receive != Plan::none && is_lent(passed_[receive]); }
   void say_read(std::uint32_t receive);
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/inline_run.h"
 #include "stretto/collective/operation.h"
@@ -79,12 +80,14 @@ void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(pie
 
 void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
   const InlineRun::Passed& passed = run.passed(step);
-  if (passed.place == nullptr && !passed.is_out) return;  // it was sent, or is given back
+  const bool is_granted = passed.place != nullptr || passed.private_at != 0;
+  if (!is_granted && !passed.is_out) return;  // it was sent, or is given back
   Transfer& taken = transfer(step);
   taken.bytes = step_at(step).data.bytes;
   taken.window = StagingWindow(taken.bytes);
   taken.place = passed.place;
-  taken.known = passed.place != nullptr;
+  taken.private_at = passed.private_at;
+  taken.known = is_granted;
   if (!passed.is_out) return;
   taken.told = true;
   taken.lent = true;
@@ -118,8 +121,19 @@ std::optional<fabric::Offset> LargeMessages::place_in_sight(std::uint32_t step) 
   return endpoint().offset_for_peers(data.data(), data.size());
 }
 
+// Likewise, of memory that the receiver does not map, but reads.
+std::optional<fabric::Offset> LargeMessages::private_place(std::uint32_t step) const {
+  const PlacedStep& what = step_at(step);
+  const ByteSpan data = data_of(step);
+  const CollectiveCall& call = operation_.call_;
+  const bool is_staged = !transfers_.empty() && transfers_[step].staged_by != Plan::none;
+  if (is_staged || call.reduction().as_task || what.is_written_over(data, call.output)) return std::nullopt;
+  return operation_.service_.private_place(what, data);
+}
+
 bool LargeMessages::send_in_place(std::uint32_t step) {
-  const auto offset = place_in_sight(step);
+  auto offset = place_in_sight(step);
+  if (!offset) offset = private_place(step);
   if (!offset) return false;
   const std::size_t bytes = step_at(step).data.bytes;
   send_grant(step, *offset, bytes, bytes);
@@ -139,6 +153,22 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
     tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window, sharing});
   }
   operation_.heard_by(what.peer);
+}
+
+void LargeMessages::copy_granted(std::uint32_t step, std::size_t at, ByteSpan out) const {
+  const Transfer& granted = transfers_[step];
+  if (is_private(step)) {
+    operation_.service_.private_reads().copy(out, step_at(step).node, granted.private_at + at);
+    return;
+  }
+  const ByteSpan data(place_of(step, at), out.size());
+  granted.offered == Sharing::claims ? copy_and_claim(out.data(), data) : copy_bytes(out.data(), data);
+}
+
+const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at, std::size_t bytes,
+                                             PrivateReads::Side side) const {
+  if (!is_private(step)) return place_of(step, at);
+  return operation_.service_.private_reads().term(side, step_at(step).node, transfers_[step].private_at + at, bytes);
 }
 
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {
@@ -199,7 +229,7 @@ void LargeMessages::say_ready(std::uint32_t step, std::uint32_t granted) {
   if (!offset && granted != Plan::none && may_come_back(step, granted)) {
     offset = let_come_back(step, granted);
   } else if (!offset) {
-    if (in_memory) incoming.window = window_to_land_in(step);
+    if (in_memory) incoming.window = StagingWindow::of(data.size(), 1, operation_.service_.most_staged());
     offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
@@ -434,7 +464,14 @@ void LargeMessages::accept_window(std::uint32_t step, const GrantHeader& header,
                        !call.reduction().as_task;
   if (!is_whole && !is_part) operation_.refuse(from, "grants it in parts that cannot be read");
   Transfer& incoming = transfer(step);
-  incoming.place = memory_of(from, header.offset, header.window);
+  if (fabric::is_private(header.offset)) {
+    if (!is_whole || call.reduction().as_task || !endpoint().reads(from)) {
+      operation_.refuse(from, "grants memory that is not read");
+    }
+    incoming.private_at = header.offset;
+  } else {
+    incoming.place = memory_of(from, header.offset, header.window);
+  }
   incoming.window = StagingWindow(header.window);
   incoming.offered = sharing_of(header.sharing, from);
   accept_sharing(step);

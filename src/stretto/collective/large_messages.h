@@ -9,6 +9,7 @@
 #include "stretto/base/bytes.h"
 #include "stretto/collective/exposures.h"
 #include "stretto/collective/placed_plan.h"
+#include "stretto/collective/private_reads.h"
 #include "stretto/collective/requests.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
@@ -62,14 +63,20 @@ class LargeMessages {
 
   // For who combines.
 
-  /// Of a receive that is pulled, or Plan::none: whether its data are in the sender's memory, and where.
+  /// Of a receive that is pulled, or Plan::none: whether its data are in the sender's memory, and whether they are not
+  /// mapped there.
   bool is_granted(std::uint32_t step) const noexcept {
-    return step != Plan::none && !transfers_.empty() && transfers_[step].place != nullptr;
+    return step != Plan::none && !transfers_.empty() && (transfers_[step].place != nullptr || is_private(step));
+  }
+  bool is_private(std::uint32_t step) const noexcept {
+    return step != Plan::none && !transfers_.empty() && transfers_[step].private_at != 0;
   }
   /// Where byte `at` of them lies: of any message, in the peer's memory or staged here.
   std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
-  /// Of such a receive: whether its lines are to be claimed as they are read.
-  bool is_to_be_claimed(std::uint32_t step) const noexcept { return transfers_[step].offered == Sharing::claims; }
+  /// Copies what a receive is granted, from byte `at` on.
+  void copy_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
+  /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy.
+  const std::byte* granted_term(std::uint32_t step, std::size_t at, std::size_t bytes, PrivateReads::Side side) const;
   /// How far they can be read from `at` on in one go.
   std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
     const Transfer& granted = transfers_[step];
@@ -132,6 +139,7 @@ class LargeMessages {
   void note_request() noexcept;
   void spend_piece() const;
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
+  std::optional<fabric::Offset> private_place(std::uint32_t step) const;
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);
   void lend(std::uint32_t step);
   Sharing sharing_of(std::uint64_t number, NodeId from) const;
@@ -161,14 +169,12 @@ class LargeMessages {
   void allocate_staging(std::uint32_t step, const StagingWindow& window);
   std::int64_t staging_of(std::uint32_t step) const noexcept;
   bool is_staged_whole(std::uint32_t step) const noexcept;
-  bool has_several_readers(std::uint32_t step) const noexcept;
   StagingWindow window_for(std::uint32_t step) const noexcept;
   std::uint32_t staged_alike(std::uint32_t step) const noexcept;
   bool answers_follow_at_once() const noexcept;
   bool may_come_back(std::uint32_t receive, std::uint32_t granted) const;
   std::uint64_t let_come_back(std::uint32_t receive, std::uint32_t granted);
-  StagingWindow window_to_land_in(std::uint32_t receive);
-  StagingWindow window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept;
+  StagingWindow window_for_turns(std::uint32_t step) const noexcept;
   void accept_sharing(std::uint32_t theirs);
   void agree_on_turns(std::uint32_t theirs);
   std::byte* begin_of(std::uint32_t step) const noexcept;

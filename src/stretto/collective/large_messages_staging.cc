@@ -27,8 +27,8 @@ void LargeMessages::grant(std::uint32_t step) {
       join_staging(step, other);
       return;
     }
-    const StagingWindow turns = window_for_turns(step, 2);
-    const bool has_one_reader = !has_several_readers(step);
+    const StagingWindow turns = window_for_turns(step);
+    const bool has_one_reader = !step_at(step).has_several_readers;
     const bool by_turns = turns.bytes() > 0 && has_one_reader;
     allocate_staging(step, by_turns ? turns : window_for(step));
     if (by_turns) {
@@ -69,16 +69,7 @@ bool LargeMessages::is_staged_whole(std::uint32_t step) const noexcept {
   const PlacedStep& what = step_at(step);
   const CollectiveCall& call = operation_.call_;
   const bool is_written_over = what.is_written_over(data_of(step), call.output);
-  return is_written_over || call.reduction().as_task || has_several_readers(step);
-}
-
-bool LargeMessages::has_several_readers(std::uint32_t step) const noexcept {
-  const Place& data = step_at(step).data;
-  const auto is_read = [&data](const PlacedStep& each) {
-    return each.kind == schedule::StepKind::send && each.is_pulled && each.data == data;
-  };
-  const auto& steps = operation_.placed_->steps;
-  return std::count_if(steps.begin(), steps.end(), is_read) > 1;
+  return is_written_over || call.reduction().as_task || what.has_several_readers;
 }
 
 StagingWindow LargeMessages::window_for(std::uint32_t step) const noexcept {
@@ -103,7 +94,8 @@ std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
 // With others, what is granted may have to be read whole before any of it comes back.
 bool LargeMessages::may_come_back(std::uint32_t receive, std::uint32_t granted) const {
   const std::size_t bytes = step_at(granted).data.bytes;
-  if (bytes != step_at(receive).data.bytes || place_in_sight(granted) || has_several_readers(granted)) return false;
+  if (bytes != step_at(receive).data.bytes || place_in_sight(granted) || step_at(granted).has_several_readers)
+    return false;
   return bytes <= operation_.service_.most_staged() || answers_follow_at_once();
 }
 
@@ -130,24 +122,12 @@ std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t 
   return static_cast<std::uint64_t>(staged.staging);
 }
 
-// Where the sender writes what it can't write where it belongs. By an odd number of turns: the last window lies here,
-// and is written when all that its counterpart left here has been read.
-StagingWindow LargeMessages::window_to_land_in(std::uint32_t receive) {
-  const StagingWindow turns = window_for_turns(receive, 3);
-  if (turns.bytes() == 0) {
-    return StagingWindow::of(data_of(receive).size(), 1, operation_.service_.most_staged());
-  }
-  transfers_[receive].offered = Sharing::turns;
-  return turns;
-}
-
-// Of a message with a counterpart: as many turns at least, or two, four, six more. Or none: what is little is as soon
-// staged whole.
-StagingWindow LargeMessages::window_for_turns(std::uint32_t step, std::size_t least_turns) const noexcept {
+// Of a message with a counterpart: an even number of turns. Or none: what is little is as soon staged whole.
+StagingWindow LargeMessages::window_for_turns(std::uint32_t step) const noexcept {
   const std::size_t bytes = step_at(step).data.bytes;
   const std::size_t most = operation_.service_.most_staged();
   if (step_at(step).counterpart == Plan::none || bytes < most / 8) return {};
-  std::size_t turns = least_turns;
+  std::size_t turns = 2;
   while (bytes / turns > most / 2) turns += 2;
   // Each begins where a line begins, as staging memory does: copies take longer from one place in a line to another.
   const std::size_t unit = std::lcm(operation_.call_.element_bytes(), fabric::Segment::least_alignment);
@@ -165,23 +145,19 @@ void LargeMessages::accept_sharing(std::uint32_t theirs) {
   if (step_at(theirs).kind == schedule::StepKind::send) message.window.take(step_at(theirs).data.bytes);
 }
 
-// `theirs`: the one of two counterparts whose memory the peer has. Each side offers turns, if at all, when it begins
-// its steps, before it hears of the other's: so both agree, or neither.
+// `theirs`: what the peer has granted of two counterparts. Each side offers turns, if at all, when it begins its steps,
+// before it hears of the other's: so both agree, or neither.
 void LargeMessages::agree_on_turns(std::uint32_t theirs) {
   const std::uint32_t ours = step_at(theirs).counterpart;
-  if (ours == Plan::none) return;
+  if (ours == Plan::none || step_at(theirs).kind == schedule::StepKind::send) return;
   Transfer& of_peer = transfers_[theirs];
   Transfer& of_us = transfers_[ours];
   const bool is_offered = of_peer.offered == Sharing::turns && of_us.offered == Sharing::turns;
   if (!is_offered || of_peer.window.bytes() != of_us.window.bytes()) return;
   of_peer.sharing = Sharing::turns;
   of_us.sharing = Sharing::turns;
-  if (step_at(theirs).kind == schedule::StepKind::receive) {
-    of_peer.staged_by = ours;
-    of_peer.told = true;  // the peer writes to our memory
-  } else {
-    of_peer.window.take(of_us.window.taken());  // its first window may have come before this
-  }
+  of_peer.staged_by = ours;
+  of_peer.told = true;  // the peer writes to our memory
 }
 
 // The memory in which a message begins: the peer's, or what is staged here.

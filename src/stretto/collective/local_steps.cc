@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "stretto/base/arena.h"
-#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -104,18 +103,14 @@ void LocalSteps::copy(std::uint32_t step) {
 [[gnu::hot]] void LocalSteps::start_reduce(std::uint32_t step) {
   const PlacedStep& what = operation_.step_at(step);
   const ByteSpan out = operation_.buffers_.bytes_of(what.destination);
-  const auto term = [this](const Place& place, std::uint32_t from) -> const std::byte* {
-    const LargeMessages& large = operation_.large_;
-    return large.is_granted(from) ? large.place_of(from, 0) : operation_.buffers_.bytes_of(place).data();
-  };
-  const std::byte* const left = term(what.data, what.left_from);
-  const std::byte* const right = term(what.right, what.right_from);
+  const Work work{step, out, operation_.buffers_.bytes_of(what.data).data(),
+                  operation_.buffers_.bytes_of(what.right).data()};
   if (out.size() <= eager_bytes && works_.empty() && !operation_.call_.reduction().as_task) {
-    combine(out.data(), left, right, out.size());
+    do_piece_of(work, out.size());
     combined(step);
     return;
   }
-  do_later({step, out, left, right});
+  do_later(work);
 }
 
 void LocalSteps::copy_granted(std::uint32_t receive) {
@@ -153,22 +148,22 @@ std::size_t LocalSteps::available_of(const Work& work) const {
 void LocalSteps::do_piece_of(const Work& work, std::size_t bytes) const {
   std::byte* const out = work.out.data() + work.done;
   if (work.is_copied) {
-    copy_from_peer(work.step, work.done, {out, bytes});
+    operation_.large_.copy_granted(work.step, work.done, {out, bytes});
     return;
   }
-  const auto place = [&](const std::byte* term, std::uint32_t PlacedStep::* from) {
-    const std::uint32_t receive = work.step == Plan::none ? Plan::none : operation_.step_at(work.step).*from;
-    const LargeMessages& large = operation_.large_;
-    return large.is_granted(receive) ? large.place_of(receive, work.done) : term + work.done;
-  };
-  combine(out, place(work.left, &PlacedStep::left_from), place(work.right, &PlacedStep::right_from), bytes);
+  combine(out, term(work, PrivateReads::Side::left, bytes), term(work, PrivateReads::Side::right, bytes), bytes);
 }
 
-// What a receive is granted, from byte `at` on.
-void LocalSteps::copy_from_peer(std::uint32_t receive, std::size_t at, ByteSpan out) const {
-  const LargeMessages& large = operation_.large_;
-  const ByteSpan granted(large.place_of(receive, at), out.size());
-  large.is_to_be_claimed(receive) ? copy_and_claim(out.data(), granted) : copy_bytes(out.data(), granted);
+// Here, or granted by a peer.
+const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, std::size_t bytes) const {
+  const bool is_left = side == PrivateReads::Side::left;
+  if (work.step != Plan::none) {
+    const PlacedStep& what = operation_.step_at(work.step);
+    const std::uint32_t receive = is_left ? what.left_from : what.right_from;
+    const LargeMessages& large = operation_.large_;
+    if (large.is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
+  }
+  return (is_left ? work.left : work.right) + work.done;
 }
 
 std::size_t LocalSteps::combined_by(std::uint32_t reduce) const noexcept {
@@ -208,7 +203,9 @@ void LocalSteps::do_piece() {
 
 // Throws what begins no task.
 void LocalSteps::hand_to_task(std::size_t index) {
-  const Work work = works_[index];
+  Work work = works_[index];
+  work.left = term(work, PrivateReads::Side::left, work.out.size());
+  work.right = term(work, PrivateReads::Side::right, work.out.size());
   if (operation_.call_.reduction().spawn == nullptr) {
     operation_.service_.node().service_processor().post(new CombineTask(*this, work));
   } else {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/collective/private_reads.h"
 #include "stretto/core/cause.h"
 
 namespace stretto {
@@ -59,7 +60,7 @@ class LocalSteps {
   void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
   std::size_t available_of(const Work& work) const;
   void do_piece_of(const Work& work, std::size_t bytes) const;
-  void copy_from_peer(std::uint32_t receive, std::size_t at, ByteSpan out) const;
+  const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);
   void combined(std::uint32_t step);

@@ -23,15 +23,18 @@ using schedule::Step;
 using schedule::StepKind;
 
 constexpr schedule::LendingLimits lending = {512, 8192, true, true};
+constexpr schedule::LendingLimits lending_in_crowds = {512, 0, false, false};
 
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {
-  Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory)
-      : form{operation, 1, 0, {}},
+  Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory,
+         const Group& of_members = {7, 3, 5, 2}, bool is_crowd = false)
+      : members(of_members),
+        form{operation, 1, 0, {}},
         memory(bytes),
         plan(schedule::find_algorithm(algorithm), shape_of(algorithm, operation, members.size()), me),
         layout(call_of(form, memory), plan.schedule().shape),
-        placed(plan, layout, members, lending, [=](NodeId) { return shares_memory; }) {}
+        placed(plan, layout, members, is_crowd ? lending_in_crowds : lending, [=](NodeId) { return shares_memory; }) {}
 
   static schedule::Shape shape_of(const char* algorithm, Operation operation, Rank size) {
     return schedule::find_algorithm(algorithm).with_segments({.operation = operation, .size = size});
@@ -43,7 +46,7 @@ struct Placed {
     return call;
   }
 
-  Group members{7, 3, 5, 2};
+  Group members;
   CallForm form;
   std::vector<std::byte> memory;
   Plan plan;
@@ -202,6 +205,51 @@ TEST(PlacedPlan, WhatGoesToManyTheyCopyThemselves) {
   }
 }
 
+// A gather by two, and no more than two cores copy in less time than one.
+TEST(PlacedPlan, WhatOneOfTwoGathersItReads) {
+  const auto is_pulled = [](const Group& members, std::size_t bytes) {
+    const Placed of("linear_gather", Operation::gather, bytes, 1, true, members);
+    return of.placed.steps.front().is_pulled;
+  };
+  const Group two{7, 3};
+  const Group three{7, 3, 5};
+  EXPECT_TRUE(is_pulled(two, eager_bytes + 1));
+  EXPECT_TRUE(is_pulled(two, std::size_t{256} << 10U));
+  EXPECT_FALSE(is_pulled(two, (std::size_t{256} << 10U) + 1));
+  EXPECT_FALSE(is_pulled(three, eager_bytes + 1));
+}
+
+// Where processes read each other (decision 68).
+TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
+  const auto sends = [](const char* algorithm, Operation operation, std::size_t bytes, const Group& members,
+                        bool is_crowd, auto&& property) {
+    const Placed of(algorithm, operation, bytes, 0, true, members, is_crowd);
+    std::set<bool> seen;
+    for (const PlacedStep& step : of.placed.steps) {
+      if (step.kind == StepKind::send) seen.insert(step.*property);
+    }
+    return seen;
+  };
+  const std::set<bool> all{true};
+  const std::set<bool> none{false};
+  const Group two{7, 3};
+  const Group four{7, 3, 5, 2};
+  const std::size_t large = eager_bytes + 4;
+  const auto may_be = &PlacedStep::may_be_private;
+  const auto several = &PlacedStep::has_several_readers;
+  EXPECT_EQ(sends("linear_scatter", Operation::scatter, large, four, false, may_be), all);
+  EXPECT_EQ(sends("linear_scatter", Operation::scatter, eager_bytes, four, false, may_be), none);
+  EXPECT_EQ(sends("linear_scatter", Operation::scatter, large, four, true, may_be), none);
+  EXPECT_EQ(sends("linear_scatter", Operation::scatter, piece_bytes, four, true, may_be), all);
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, four, false, may_be), none);
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, four, false, several), all);
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, two, false, may_be), all);
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, two, false, several), none);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, two, false, may_be), all);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes + 4, two, false, may_be), none);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, four, false, may_be), none);
+}
+
 TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {
   for (Rank me = 0; me < 4; ++me) {
     const auto lent = [me](std::size_t bytes) {
@@ -223,6 +271,7 @@ TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {
   }
 }
 
+// What is more is granted, if it is large.
 TEST(PlacedPlan, WhatIsExchangedAndNotCombinedIsLentAndCopiedWithinLimits) {
   for (Rank me = 0; me < 4; ++me) {
     const auto lent = [me](std::size_t block, bool shares_memory = true) {
@@ -231,8 +280,9 @@ TEST(PlacedPlan, WhatIsExchangedAndNotCombinedIsLentAndCopiedWithinLimits) {
       for (std::uint32_t index = 0; index < of.placed.steps.size(); ++index) {
         const PlacedStep& step = of.placed.steps[index];
         count += step.is_lent ? 1 : 0;
-        EXPECT_EQ(step.is_pulled, step.is_lent);
-        EXPECT_EQ(step.left_from == index, step.is_lent && step.kind == StepKind::receive);
+        const bool is_granted = step.shares_memory && step.is_message() && step.is_large();
+        EXPECT_EQ(step.is_pulled, step.is_lent || is_granted);
+        EXPECT_EQ(step.left_from == index, step.is_pulled && step.kind == StepKind::receive);
       }
       EXPECT_EQ(of.placed.lends, count > 0);
       EXPECT_EQ(of.placed.fits_inline, count > 0 || block <= eager_bytes);

@@ -35,7 +35,7 @@ void put_costs_of(const fabric::SimOptions& machine, schedule::CostTable& table)
   const schedule::Costs inside = costs_inside_hosts(machine);
   table.of(schedule::Link::wire) = costs_of(machine);
   table.of(schedule::Link::local) = in_place(costs_of(machine));
-  table.of(schedule::Link::host) = machine.segments_in_place ? in_place(inside) : inside;
+  table.of(schedule::Link::host) = machine.segments_in_place() ? in_place(inside) : inside;
   table.origins.fill("the simulated machine's");
 }
 
@@ -54,8 +54,8 @@ schedule::Placement placement_of(const Surroundings& surroundings, schedule::Lin
   return {.link = link,
           .ranks_of_machine = surroundings.occupancy.nodes,
           .cores_of_machine = surroundings.occupancy.cores,
-          .maps = machine == nullptr || machine->segments_in_place,
-          .multicasts = machine == nullptr ? link != schedule::Link::local : machine->segments_in_place,
+          .maps = machine == nullptr || machine->segments_in_place(),
+          .multicasts = machine == nullptr ? link != schedule::Link::local : machine->segments_in_place(),
           .meets = machine == nullptr && link == schedule::Link::local};
 }
 

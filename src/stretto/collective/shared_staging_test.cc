@@ -150,9 +150,9 @@ struct Traffic {
 };
 
 template <class Start>
-Traffic traffic_of(int calls, const Start& start) {
+Traffic traffic_of(int calls, const Start& start, const char* reach) {
   Traffic traffic;
-  Runtime runtime(options_for("sim:2,peer_pointer=segments"));
+  Runtime runtime(options_for("sim:2,peer_pointer=" + std::string(reach)));
   runtime.run([&](Node& node) -> Task<> {
     for (int call = 0; call < calls; ++call) {
       std::vector<std::uint64_t> input(2 * block, 1);
@@ -169,22 +169,30 @@ Traffic traffic_of(int calls, const Start& start) {
 }
 
 template <class Start>
-void expect_traffic(const Start& start, std::uint64_t messages, std::size_t bytes_in_use) {
-  const Traffic one = traffic_of(1, start);
-  EXPECT_EQ(traffic_of(2, start).messages - one.messages, messages);
+void expect_traffic(const Start& start, std::uint64_t messages, std::size_t bytes_in_use,
+                    const char* reach = "segments") {
+  const Traffic one = traffic_of(1, start, reach);
+  EXPECT_EQ(traffic_of(2, start, reach).messages - one.messages, messages);
   EXPECT_EQ(one.bytes_in_use, bytes_in_use);
 }
 
-// Each says that it is ready, or grants, at its first window; then nobody says what has been taken.
+Event exchange_all(Node& node, std::vector<std::uint64_t>& input, std::vector<std::uint64_t>& output) {
+  return all_to_all(node, Group::all(node), input, output);
+}
+Event gather_all(Node& node, std::vector<std::uint64_t>& input, std::vector<std::uint64_t>& output) {
+  return allgather(node, Group::all(node), std::span<const std::uint64_t>(input).first(block), output);
+}
+
+// Each window is granted, and that all has been read is said; but nobody says what has been taken.
 TEST(SharedStagingTraffic, WhatIsExchangedNeedsOneMessageForEachWindow) {
-  expect_traffic([](Node& node, std::vector<std::uint64_t>& input,
-                    std::vector<std::uint64_t>& output) { return all_to_all(node, Group::all(node), input, output); },
-                 2 * (1 + 5), block * element_bytes / 5);
-  expect_traffic(
-      [](Node& node, std::vector<std::uint64_t>& input, std::vector<std::uint64_t>& output) {
-        return allgather(node, Group::all(node), std::span<const std::uint64_t>(input).first(block), output);
-      },
-      2 * (6 + 1), block * element_bytes / 6 / 64 * 64 + 64);
+  expect_traffic(exchange_all, 2 * (6 + 1), block * element_bytes / 6 / 64 * 64 + 64);
+  expect_traffic(gather_all, 2 * (6 + 1), block * element_bytes / 6 / 64 * 64 + 64);
+}
+
+// Of a peer's own memory.
+TEST(SharedStagingTraffic, WhatIsReadWhereItLiesNeedsAGrantAndNoMemory) {
+  expect_traffic(exchange_all, 2 * (1 + 1), 0, "reads");
+  expect_traffic(gather_all, 2 * (1 + 1), 0, "reads");
 }
 
 // Likewise; what comes back takes no memory of its own.

@@ -5,6 +5,7 @@
 
 #include "stretto/collective/plan.h"
 #include "stretto/collective/staging_window.h"
+#include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 
@@ -33,6 +34,7 @@ struct Transfer {
   bool told = false;              ///< likewise, by us
   bool lent = false;              ///< of a send that is complete: its receiver has not read all of it yet
   std::byte* place = nullptr;     ///< in the peer's memory, where that is mapped
+  fabric::Offset private_at = 0;  ///< of a receive: in the peer's memory, where that is not; or 0 (see PrivateReads)
   StagingWindow window;           ///< there, or at `staging`
   std::uint64_t offset = 0;       ///< over a wire: of the target
   std::uint32_t pieces = 0;       ///< over a wire: that have been put, or have come

@@ -101,6 +101,8 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.segment_bytes = settings.bytes("STRETTO_SEGMENT_BYTES");
   options.network = settings.text("STRETTO_NETWORK");
   fabric::cluster::network::check_network(options.network);  // also where no other host is to be reached
+  options.process_reads = settings.text("STRETTO_PROCESS_READS");
+  fabric::cluster::parse_process_reads(options.process_reads);  // likewise
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;
@@ -195,6 +197,7 @@ void Runtime::Parts::start(const RuntimeOptions& options) {
       fabric::ClusterOptions cluster;
       cluster.segment_bytes = options.segment_bytes;
       cluster.network = options.network;
+      cluster.process_reads = fabric::cluster::parse_process_reads(options.process_reads);
       cluster.tuning_digest = fnv1a_64(options.tuning.text);
       fabric = fabric::make_cluster_fabric(fabric::connect(fabric::process_environment()), cluster, threads.get());
       // The nodes of a host share its cores, unless the launcher gave each its own.

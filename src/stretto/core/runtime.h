@@ -24,9 +24,10 @@ struct RuntimeOptions {
   /// Throws Error: bad_input; io (a file that a setting names).
   static RuntimeOptions from_environment();
 
-  std::string fabric = "local:1";  ///< see fabric/spec.h
-  std::string network = "tcp";     ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
-  unsigned workers = 0;            ///< worker threads; 0: as many as this process may use cores
+  std::string fabric = "local:1";      ///< see fabric/spec.h
+  std::string network = "tcp";         ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
+  std::string process_reads = "auto";  ///< of each other's ordinary memory, by processes of a host: auto, on or off
+  unsigned workers = 0;                ///< worker threads; 0: as many as this process may use cores
   /// Each worker of the job keeps to a core of its host, and so do the threads that its tasks start: to one of its own,
   /// or, where there are more workers than cores, to the next one in turn, so that each core has equally many. A second
   /// job would take the same cores.

@@ -92,6 +92,7 @@ inline ClusterOptions cluster_options(std::size_t segment_bytes, bool peer_point
   ClusterOptions options;
   options.segment_bytes = segment_bytes;
   options.peer_pointer = peer_pointer;
+  options.process_reads = cluster::ProcessReads::on;
   return options;
 }
 
@@ -123,6 +124,8 @@ inline const Kind kinds[] = {
      [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::messages)); }},
     {"local_segments",
      [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::segments)); }},
+    {"local_reads",
+     [](auto nodes, auto bytes) { return std::make_unique<LocalJob>(local_options(nodes, bytes, Reach::reads)); }},
     {"local_with_threads",
      [](auto nodes, auto bytes) {
        return std::make_unique<ThreadedLocalJob>(local_options(nodes, bytes, Reach::everything));
@@ -133,7 +136,7 @@ inline const Kind kinds[] = {
     {"sim_segments",
      [](auto nodes, auto bytes) {
        SimOptions options = disordered(sim_options(nodes, bytes));
-       options.segments_in_place = true;
+       options.reach = Reach::segments;
        return std::make_unique<SimJob>(options);
      }},
     {"sim_early",

@@ -462,6 +462,21 @@ TEST_P(FabricConformance, WhatPeersReachOfANodeIsItsSegmentOrTheirOwnProcess) {
   EXPECT_EQ(reinterpret_cast<int*>(endpoint(0).peer_pointer(1, *offset, sizeof outside)), &outside);
 }
 
+TEST_P(FabricConformance, MemoryOfAPeerThatIsNotSharedIsReadWhereBothSaySo) {
+  start(2);
+  EXPECT_EQ(endpoint(0).reads(1), endpoint(1).is_read_by(0));
+  EXPECT_EQ(endpoint(1).reads(0), endpoint(0).is_read_by(1));
+  if (!endpoint(0).reads(1)) return;
+  const Bytes source(10'000, std::byte{42});
+  Bytes destination(source.size());
+  const Offset at = private_offset(source.data());
+  EXPECT_TRUE(is_private(at));
+  EXPECT_EQ(endpoint(0).peer_pointer(1, at, source.size()), nullptr);
+  endpoint(0).read_private(1, at + 1, ByteSpan(destination).first(9'999));
+  EXPECT_EQ(destination[9'998], std::byte{42});
+  EXPECT_EQ(destination[9'999], std::byte{0});
+}
+
 TEST_P(FabricConformance, OperationsTowardsALostPeerAreDropped) {
   start(3);
   at(0, [](Endpoint& e, Recorder&) { e.lose(1, Error(ErrorCode::peer_lost, "said the test")); });

@@ -14,6 +14,10 @@ Endpoint::Endpoint(NodeId self, std::uint32_t size, Context& context, std::uniqu
       lost_(size, false),
       left_(size, false) {}
 
+void Endpoint::read_private(NodeId from, Offset /*source*/, ByteSpan /*destination*/) {
+  throw Error(ErrorCode::internal, "the memory of node " + std::to_string(from) + " cannot be read from here");
+}
+
 std::optional<Offset> Endpoint::offset_for_peers(const void* address, std::size_t bytes) const {
   const std::int64_t offset = segment_->offset_of(address);
   if (offset < 0 || !segment_->contains(static_cast<Offset>(offset), bytes)) return std::nullopt;

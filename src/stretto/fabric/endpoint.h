@@ -21,8 +21,19 @@
 
 namespace stretto::fabric {
 
-/// A position in some node's segment.
+/// A position in some node's segment; or an address of its process's own memory, see private_offset.
 using Offset = std::uint64_t;
+
+/// By which offset peers read memory of this process that is not shared (Endpoint::read_private). No segment is as
+/// long, and no address.
+inline Offset private_offset(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) | Offset{1} << 62U;
+}
+/// Whether it is one of those.
+constexpr bool is_private(Offset offset) noexcept { return offset >> 62U == 1; }
+constexpr std::uintptr_t private_address(Offset offset) noexcept {
+  return offset ^ Offset { 1 } << 62U;
+}
 
 /// Travels with a put and is handed to the target after the bytes are in place. The value means what the layer
 /// above wants it to mean.
@@ -117,6 +128,13 @@ class Endpoint {
   /// By which offset peers that are mapped reach `bytes` of memory of this node; none where they can't. It is all of
   /// this process's memory where they live in the same one, else the segment. Any thread.
   virtual std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const;
+  /// Whether this node reads memory of that peer that it does not map, and in less time than it takes to copy it to
+  /// where it does; then the peer knows. And the other way round, which need not be the same. Any thread.
+  virtual bool reads(NodeId /*peer*/) const noexcept { return false; }
+  virtual bool is_read_by(NodeId /*peer*/) const noexcept { return false; }
+  /// Copies what lies at `source`, a private_offset, in the process of `from`. Throws Error(peer_lost) if that is no
+  /// more, Error(io) if that memory is not there, or not to be read. REQUIRES: reads(from).
+  virtual void read_private(NodeId from, Offset source, ByteSpan destination);
 
   /// Makes progress; returns whether anything happened.
   virtual bool progress() = 0;

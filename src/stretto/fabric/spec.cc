@@ -50,19 +50,21 @@ Reach parse_reach(std::string_view text, std::string_view name) {
   if (text == "on") return Reach::everything;
   if (text == "off") return Reach::messages;
   if (text == "segments") return Reach::segments;
-  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on, off or segments");
+  if (text == "reads") return Reach::reads;
+  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write on, off, segments or reads");
 }
 
-bool parse_segments_in_place(std::string_view text, std::string_view name) {
-  if (text == "off" || text == "segments") return text == "segments";
-  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write off or segments");
+Reach parse_simulated_reach(std::string_view text, std::string_view name) {
+  if (text == "off" || text == "segments" || text == "reads") return parse_reach(text, name);
+  throw Error(ErrorCode::bad_input, std::string(name) + "=" + std::string(text) + ": write off, segments or reads");
 }
 
 std::span<const Option> local_options() {
   static const std::array<Option, 1> options{{
       {"peer_pointer",
        "on: nodes reach each other's memory directly; off: everything goes as messages; segments: nodes reach only "
-       "each other's segments directly, as processes of a host do",
+       "each other's segments directly, as processes of a host do; reads: the same, and they read all other memory, as "
+       "processes do that may",
        [](Spec& spec, std::string_view value) { spec.local.reach = parse_reach(value, "peer_pointer"); }},
   }};
   return options;
@@ -100,9 +102,9 @@ std::span<const Option> sim_options() {
       {"early", "probability that a look for one peer's messages finds one that is still under way (0)",
        [](Spec& s, std::string_view v) { s.sim.early = parse_probability(v, "early"); }},
       {"peer_pointer",
-       "segments: nodes reach each other's segments directly, which takes no time, messages do; off: everything goes "
-       "as messages (off)",
-       [](Spec& s, std::string_view v) { s.sim.segments_in_place = parse_segments_in_place(v, "peer_pointer"); }},
+       "segments: nodes reach each other's segments directly, which takes no time, messages do; reads: the same, and "
+       "they read all other memory; off: everything goes as messages (off)",
+       [](Spec& s, std::string_view v) { s.sim.reach = parse_simulated_reach(v, "peer_pointer"); }},
       {"task", "cost of launching a task (0)",
        [](Spec& s, std::string_view v) { s.sim.task = parse_duration(v, "task"); }},
       {"record", "file that is to hold how long each slice of a task ran, measured; tasks then take that time",

@@ -31,6 +31,8 @@ TEST(Spec, LocalIsReadWithItsDefaults) {
   EXPECT_EQ(parse_spec("local:2,peer_pointer=on").local.reach, Reach::everything);
   EXPECT_EQ(parse_spec("local:2,peer_pointer=off").local.reach, Reach::messages);
   EXPECT_EQ(parse_spec("local:2,peer_pointer=segments").local.reach, Reach::segments);
+  EXPECT_EQ(parse_spec("local:2,peer_pointer=reads").local.reach, Reach::reads);
+  EXPECT_EQ(parse_spec("sim:2,peer_pointer=reads").sim.reach, Reach::reads);
   EXPECT_EQ(parse_spec("cluster").kind, Spec::Kind::cluster);
 }
 
@@ -52,7 +54,7 @@ TEST(Spec, EveryOptionOfSimIsRead) {
   EXPECT_DOUBLE_EQ(sim.delay, 1e-3);
   EXPECT_DOUBLE_EQ(sim.delay_probability, 0.5);
   EXPECT_DOUBLE_EQ(sim.early, 0.125);
-  EXPECT_TRUE(sim.segments_in_place);
+  EXPECT_EQ(sim.reach, Reach::segments);
   EXPECT_DOUBLE_EQ(sim.task, 4e-6);
   EXPECT_DOUBLE_EQ(sim.detection, 30e-6);
   ASSERT_EQ(sim.kills.size(), 2U);
@@ -91,7 +93,7 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   EXPECT_NE(refusal("sim:4,latncy=1us").find("did you mean latency=...?"), std::string::npos);
   EXPECT_NE(refusal("sim:4,colour=red").find("`stretto info --fabrics` lists"), std::string::npos);
   EXPECT_NE(refusal("local:2,peer_ponter=off").find("did you mean peer_pointer=...?"), std::string::npos);
-  EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on, off or segments"), std::string::npos);
+  EXPECT_NE(refusal("local:2,peer_pointer=maybe").find("write on, off, segments or reads"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=2").find("NODE@TIME or NODE#MESSAGE"), std::string::npos);
   EXPECT_NE(refusal("sim:4,kill=4@1ms").find("kill names node 4 of a job of 4 nodes"), std::string::npos);
   EXPECT_NE(refusal("sim:4,seed=1,gap=0us,seed=1").find("has two values of seed"), std::string::npos);

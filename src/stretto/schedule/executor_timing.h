@@ -113,7 +113,7 @@ class ExecutorTiming {
     return round_ == 0 && path.shares_memory ? readers_.way_to(receiver, bytes) : Way::sent;
   }
   bool is_copied_by_receiver(const Path& path, std::uint64_t bytes) const {
-    return path.shares_memory && bytes > most_inline_bytes && receivers_read(shape_);
+    return path.shares_memory && bytes > most_inline_bytes && receivers_read(shape_, bytes);
   }
 
   /// A broadcast's data have one place, and of others the executor combines straight from the copy's source.

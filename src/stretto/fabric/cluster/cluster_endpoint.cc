@@ -139,6 +139,23 @@ std::byte* ClusterEndpoint::peer_pointer(NodeId peer, Offset offset, std::size_t
   return segment().contains(offset, bytes) ? segment().pointer(offset) : nullptr;
 }
 
+bool ClusterEndpoint::reads(NodeId peer) const noexcept {
+  const cluster::Transport* const transport = transport_of_[peer];
+  return transport != nullptr && transport->reads(peer);
+}
+
+bool ClusterEndpoint::is_read_by(NodeId peer) const noexcept {
+  const cluster::Transport* const transport = transport_of_[peer];
+  return transport != nullptr && transport->is_read_by(peer);
+}
+
+void ClusterEndpoint::read_private(NodeId from, Offset source, ByteSpan destination) {
+  check_peer(from);
+  cluster::Transport* const transport = transport_of_[from];
+  if (transport == nullptr) return Endpoint::read_private(from, source, destination);
+  transport->read_private(from, source, destination);
+}
+
 [[gnu::hot]] bool ClusterEndpoint::progress() {
   bool happened = false;
   for (const auto& transport : transports_) happened |= transport->progress();

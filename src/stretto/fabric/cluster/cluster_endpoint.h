@@ -53,6 +53,9 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool maps(NodeId peer) const override;
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
+  bool reads(NodeId peer) const noexcept override;
+  bool is_read_by(NodeId peer) const noexcept override;
+  void read_private(NodeId from, Offset source, ByteSpan destination) override;
   bool progress() override;
   [[gnu::hot]] bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
     cluster::Transport* const transport = route_to(peer);

@@ -70,9 +70,9 @@ class ClusterFabric final : public Fabric {
 
  private:
   void join(const ClusterOptions& options) {
-    auto host = std::make_unique<cluster::HostTransport>(endpoint_.self(), endpoint_.segment(),
-                                                         cluster::HostOptions{options.ring_lines, options.peer_pointer},
-                                                         endpoint_.sink());
+    const cluster::HostOptions host_options{options.ring_lines, options.peer_pointer, options.process_reads};
+    auto host =
+        std::make_unique<cluster::HostTransport>(endpoint_.self(), endpoint_.segment(), host_options, endpoint_.sink());
     const std::string_view own_host = bootstrap_->host();
     bootstrap_->put(host_key, std::as_bytes(std::span(own_host.data(), own_host.size())));
     const std::string machine = machine_id(own_host);

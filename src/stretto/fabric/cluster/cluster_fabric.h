@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stretto/fabric/bootstrap/bootstrap.h"
+#include "stretto/fabric/cluster/host/process_memory.h"
 #include "stretto/fabric/fabric.h"
 
 namespace stretto::fabric {
@@ -15,6 +16,8 @@ struct ClusterOptions {
   std::size_t segment_bytes = std::size_t{64} << 30U;
   /// Off: no peer's segment is touched in place, and all bytes travel in messages, as between hosts.
   bool peer_pointer = true;
+  /// Whether nodes of a host read each other's memory that is not in segments.
+  cluster::ProcessReads process_reads = cluster::ProcessReads::automatic;
   /// Lines of 64 bytes in the ring of one directed edge between nodes of a host: a power of two, at least 512.
   std::uint32_t ring_lines = 1024;
   /// What carries messages to other hosts: see network/carrier.h.

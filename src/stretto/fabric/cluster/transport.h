@@ -102,6 +102,11 @@ class Transport {
   virtual std::byte* peer_pointer(NodeId /*peer*/, Offset /*offset*/, std::size_t /*bytes*/) noexcept {
     return nullptr;
   }
+  /// See Endpoint. Any thread.
+  virtual bool reads(NodeId /*peer*/) const noexcept { return false; }
+  virtual bool is_read_by(NodeId /*peer*/) const noexcept { return false; }
+  /// See Endpoint.
+  virtual void read_private(NodeId /*from*/, Offset /*source*/, ByteSpan /*destination*/) {}
 
   /// Moves what can be moved; returns whether anything happened. Cheap when nothing did: it is called in a spin loop.
   virtual bool progress() = 0;

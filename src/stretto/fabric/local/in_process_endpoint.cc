@@ -252,6 +252,11 @@ std::optional<Offset> InProcessEndpoint::offset_for_peers(const void* address, s
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(segment().pointer(0));
 }
 
+void InProcessEndpoint::read_private(NodeId from, Offset source, ByteSpan destination) {
+  check_peer(from);
+  copy_bytes(destination.data(), {reinterpret_cast<const std::byte*>(private_address(source)), destination.size()});
+}
+
 void InProcessEndpoint::disconnect(NodeId peer) {
   for (auto it = gets_.begin(); it != gets_.end();) {
     if (it->second.from == peer) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/fabric/endpoint.h"
+#include "stretto/fabric/local/reach.h"
 
 namespace stretto::fabric {
 
@@ -44,13 +45,6 @@ class Carrier {
   virtual bool looks() const { return false; }
 };
 
-/// How nodes of one process reach each other's memory.
-enum class Reach : std::uint8_t {
-  messages,    ///< not: all bytes travel in messages, as between hosts
-  segments,    ///< only segments, in place, as processes of one host do
-  everything,  ///< all in place
-};
-
 /// The endpoint of a node whose peers live in the same process.
 ///
 /// Where segments are reached, put, get and peer_pointer touch them; otherwise every byte travels in a parcel and is
@@ -70,6 +64,9 @@ class InProcessEndpoint final : public Endpoint {
   bool maps(NodeId) const override { return maps(); }
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   std::optional<Offset> offset_for_peers(const void* address, std::size_t bytes) const override;
+  bool reads(NodeId) const noexcept override { return reach_ == Reach::reads; }
+  bool is_read_by(NodeId peer) const noexcept override { return reads(peer); }
+  void read_private(NodeId from, Offset source, ByteSpan destination) override;
   bool progress() override { return false; }
   bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from(NodeId) const override { return carrier_.looks(); }

@@ -117,9 +117,9 @@ SimFabric::SimFabric(const SimOptions& options)
   std::vector<InProcessEndpoint*> peers;
   for (NodeId node = 0; node < options.nodes; ++node) {
     contexts_.push_back(std::make_unique<Context>(nullptr));
-    owned_.push_back(std::make_unique<InProcessEndpoint>(
-        node, options.nodes, *contexts_.back(), std::make_unique<Segment>(options.segment_bytes, false), carrier,
-        options.segments_in_place ? Reach::segments : Reach::messages));
+    owned_.push_back(std::make_unique<InProcessEndpoint>(node, options.nodes, *contexts_.back(),
+                                                         std::make_unique<Segment>(options.segment_bytes, false),
+                                                         carrier, options.reach));
     peers.push_back(owned_.back().get());
     endpoints_.push_back(owned_.back().get());
   }

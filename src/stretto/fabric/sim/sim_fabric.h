@@ -50,7 +50,7 @@ class SimFabric final : public Fabric, private Carrier {
   void carry(Parcel* parcel, std::size_t bytes) override;
   void carry_along(Parcel* parcel, std::size_t bytes) override;
   bool carries_along(NodeId from, NodeId to) const override {
-    return options_.segments_in_place && (options_.hosts == 0 || options_.host_of(from) == options_.host_of(to));
+    return options_.segments_in_place() && (options_.hosts == 0 || options_.host_of(from) == options_.host_of(to));
   }
   template <class WhenItReaches>
   void launch(Parcel* parcel, std::size_t bytes, const WhenItReaches& when_it_reaches);

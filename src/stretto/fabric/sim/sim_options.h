@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/base/ids.h"
+#include "stretto/fabric/local/reach.h"
 
 namespace stretto::fabric {
 
@@ -34,8 +35,8 @@ struct SimOptions {
   double delay_probability = 0;  ///< probability of a fault that delays a message by `delay`
   double delay = 0;
   double early = 0;  ///< probability that a look for one peer's messages finds one that is still under way
-  /// Nodes reach each other's segments in place, as processes of a host do; what they touch there takes no time.
-  bool segments_in_place = false;
+  /// How nodes reach each other's memory, not `everything`; what they touch or read there takes no time.
+  Reach reach = Reach::messages;
   double task = 0;           ///< cost of launching a task
   std::string record;        ///< file for the measured durations of task slices; empty: tasks take what they charge
   std::string replay;        ///< file to take them from instead; at most one of the two
@@ -43,6 +44,7 @@ struct SimOptions {
   std::vector<KillFault> kills;
   std::size_t segment_bytes = std::size_t{1} << 30U;
 
+  bool segments_in_place() const noexcept { return reach != Reach::messages; }
   /// REQUIRES: node < nodes.
   std::uint32_t host_of(NodeId node) const noexcept {
     if (hosts == 0) return node;

@@ -24,6 +24,8 @@ struct SharedPage {
   alignas(64) std::atomic<std::uint32_t> armed;
   /// A bit for each node of the host, in order of rank, that has begun to send to this one.
   alignas(64) std::atomic<std::uint64_t> senders[max_host_nodes / 64];
+  /// Likewise, that reads the memory of this one's process.
+  alignas(64) std::atomic<std::uint64_t> readers[max_host_nodes / 64];
 };
 static_assert(sizeof(SharedPage) <= 4096);  // the least page
 

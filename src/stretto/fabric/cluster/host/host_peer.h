@@ -52,6 +52,7 @@ struct HostPeer {
   bool ended = false;      ///< its end was noticed; its connection is closed
   bool edge_made = false;  ///< our ring towards it exists
   bool waiting = false;    ///< its outbox is on the transport's list
+  bool is_read = false;    ///< its memory that is not shared
   std::map<std::uint64_t, PendingGet> gets;
 
   /// Whether one has begun to come.

@@ -93,6 +93,19 @@ std::byte* HostTransport::peer_pointer(NodeId node, Offset offset, std::size_t b
   return peer.memory == nullptr ? nullptr : peer.memory->segment(offset, bytes);
 }
 
+bool HostTransport::is_read_by(NodeId node) const noexcept {
+  const std::uint32_t place = peer_of(node).place;
+  return shared_ != nullptr && (shared_->readers[place / 64].load(std::memory_order_relaxed) >> (place % 64) & 1U) != 0;
+}
+
+void HostTransport::read_private(NodeId from, Offset source, ByteSpan destination) {
+  try {
+    peer_of(from).card.private_memory().read(private_address(source), destination);
+  } catch (const Error& error) {
+    throw Error(error.code(), "node " + std::to_string(from) + ": " + error.message());
+  }
+}
+
 // On first use: our ring gets its memory, and the peer is told to read it. A peer for whose ring there is none is lost.
 bool HostTransport::make_edge(HostPeer& peer) {
   RingLine* lines = nullptr;

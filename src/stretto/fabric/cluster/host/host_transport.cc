@@ -199,6 +199,16 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
   peer.reader = RingReader(peer.memory->ring(layout.ring_to(place_)), peer.card.ring_lines,
                            &control_->consumed(control_->layout().counter_of(peer.place)));
   peer.standing = Standing::present;
+  peer.is_read = can_read(peer);
+  if (peer.is_read) {
+    peer.memory->shared().readers[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_relaxed);
+  }
+}
+
+bool HostTransport::can_read(const HostPeer& peer) const {
+  if (!options_.direct || options_.process_reads == ProcessReads::off) return false;
+  if (options_.process_reads == ProcessReads::automatic && !are_process_reads_fast()) return false;
+  return peer.card.private_memory().is_readable();
 }
 
 // The end of a peer, in good order or not. Until `start` has returned nobody is there to hear of it.

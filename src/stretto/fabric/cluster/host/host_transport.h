@@ -14,6 +14,7 @@
 #include "stretto/fabric/cluster/host/host_multicast.h"
 #include "stretto/fabric/cluster/host/host_peer.h"
 #include "stretto/fabric/cluster/host/introduction.h"
+#include "stretto/fabric/cluster/host/process_memory.h"
 #include "stretto/fabric/cluster/transport.h"
 #include "stretto/fabric/cluster/watcher.h"
 
@@ -24,6 +25,8 @@ struct HostOptions {
   std::uint32_t ring_lines = 1024;
   /// Whether peers' segments are touched in place. Off: `peer_pointer` is null and all bytes go through rings.
   bool direct = true;
+  /// Whether other memory of theirs is read by the kernel.
+  ProcessReads process_reads = ProcessReads::automatic;
 };
 
 /// Peers of the same host, over rings and segments in shared memory of our own (DESIGN section 4, CONTRACTS 1, 2, 5).
@@ -46,6 +49,9 @@ class HostTransport final : public Transport {
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
   bool maps() const noexcept override { return options_.direct; }
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) noexcept override;
+  bool reads(NodeId peer) const noexcept override { return peer_of(peer).is_read; }
+  bool is_read_by(NodeId peer) const noexcept override;
+  void read_private(NodeId from, Offset source, ByteSpan destination) override;
 
   bool progress() override;
   bool receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
@@ -68,6 +74,7 @@ class HostTransport final : public Transport {
   bool look_around(int timeout_ms);
   bool hear_from(HostPeer& peer);
   void meet(HostPeer& peer, Welcome welcome);
+  bool can_read(const HostPeer& peer) const;
   void end(HostPeer& peer, const Error& cause);
   void let_go(HostPeer& peer, Standing standing);
   void unwatch(HostPeer& peer);

@@ -1,6 +1,5 @@
 #include "stretto/fabric/cluster/host/introduction.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace stretto::fabric::cluster {
 
 namespace {
 
-constexpr std::uint64_t card_magic = 0x337473'6f68747473U;  // changes with the layout of what is shared
+constexpr std::uint64_t card_magic = 0x347473'6f68747473U;  // changes with the layout of what is shared
 constexpr std::size_t most_callers = 2 * max_host_nodes;
 
 enum class PacketKind : std::uint32_t { hello = 0x68656c6c, welcome = 0x77656c63, goodbye = 0x676f6f64 };
@@ -33,13 +32,6 @@ std::optional<T> read_as(ConstByteSpan bytes) {
   T value;
   std::memcpy(&value, bytes.data(), sizeof(T));
   return value;
-}
-
-// Takes as long for a near miss as for a far one.
-bool same_secret(const Secret& a, const Secret& b) noexcept {
-  std::byte difference{0};
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= a[i] ^ b[i];
-  return difference == std::byte{0};
 }
 
 }  // namespace
@@ -63,15 +55,8 @@ HostCard make_card(std::string_view name, const Secret& secret, std::uint32_t ri
   card.name_bytes = static_cast<std::uint32_t>(std::min(name.size(), card.name.size()));
   std::copy_n(name.begin(), card.name_bytes, card.name.begin());
   card.secret = secret;
+  card.secret_at = reinterpret_cast<std::uintptr_t>(&secret);
   return card;
-}
-
-Secret make_secret() {
-  Secret secret{};
-  if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
-    throw Error(ErrorCode::io, "the system gives no random bytes");
-  }
-  return secret;
 }
 
 Connection call_on(const HostCard& card, NodeId self) {

@@ -14,6 +14,8 @@
 #include "stretto/base/ids.h"
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/local_socket.h"
+#include "stretto/fabric/cluster/host/process_memory.h"
+#include "stretto/fabric/cluster/host/secret.h"
 #include "stretto/fabric/cluster/watcher.h"
 
 namespace stretto::fabric::cluster {
@@ -22,8 +24,6 @@ namespace stretto::fabric::cluster {
 // published, shows the secret number that was published with it (only members of the job can read it), and is handed
 // the descriptors of the other's memory. The connection stays open as long as the one who was called on lives, so that
 // its end is the kernel's word for that one's death; a *goodbye* before the end says that it left in good order.
-
-using Secret = std::array<std::byte, 16>;
 
 /// What a node publishes for the peers of its host.
 struct HostCard {
@@ -34,13 +34,14 @@ struct HostCard {
   std::uint32_t name_bytes = 0;
   std::array<char, 32> name{};
   Secret secret{};
+  std::uint64_t secret_at = 0;  ///< its address in that process (see ProcessMemory)
 
   std::string_view socket_name() const noexcept { return {name.data(), name_bytes}; }
+  /// Of the node's process, what it does not share.
+  ProcessMemory private_memory() const noexcept { return {process, secret_at, secret}; }
 };
 
-/// A number that nobody can guess. Throws Error(io).
-Secret make_secret();
-
+/// `secret` stays where it is as long as the node lives.
 HostCard make_card(std::string_view name, const Secret& secret, std::uint32_t ring_lines, std::size_t segment_bytes);
 
 /// Throws Error(bad_input) for bytes that are no card.
