@@ -93,9 +93,9 @@ std::uint32_t LargeMessages::staged_alike(std::uint32_t step) const noexcept {
 // Whether what a peer makes of what it is granted comes to the memory in which that is staged, for that peer alone.
 // With others, what is granted may have to be read whole before any of it comes back.
 bool LargeMessages::may_come_back(std::uint32_t receive, std::uint32_t granted) const {
-  const std::size_t bytes = step_at(granted).data.bytes;
-  if (bytes != step_at(receive).data.bytes || place_in_sight(granted) || step_at(granted).has_several_readers)
-    return false;
+  const PlacedStep& what = step_at(granted);
+  const std::size_t bytes = what.data.bytes;
+  if (bytes != step_at(receive).data.bytes || what.has_several_readers || place_in_sight(granted)) return false;
   return bytes <= operation_.service_.most_staged() || answers_follow_at_once();
 }
 

@@ -103,8 +103,7 @@ void LocalSteps::copy(std::uint32_t step) {
 [[gnu::hot]] void LocalSteps::start_reduce(std::uint32_t step) {
   const PlacedStep& what = operation_.step_at(step);
   const ByteSpan out = operation_.buffers_.bytes_of(what.destination);
-  const Work work{step, out, operation_.buffers_.bytes_of(what.data).data(),
-                  operation_.buffers_.bytes_of(what.right).data()};
+  const Work work{step, out, nullptr, nullptr};
   if (out.size() <= eager_bytes && works_.empty() && !operation_.call_.reduction().as_task) {
     do_piece_of(work, out.size());
     combined(step);
@@ -154,16 +153,15 @@ void LocalSteps::do_piece_of(const Work& work, std::size_t bytes) const {
   combine(out, term(work, PrivateReads::Side::left, bytes), term(work, PrivateReads::Side::right, bytes), bytes);
 }
 
-// Here, or granted by a peer.
+// Of a shard; or, of a step, here or granted by a peer.
 const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, std::size_t bytes) const {
   const bool is_left = side == PrivateReads::Side::left;
-  if (work.step != Plan::none) {
-    const PlacedStep& what = operation_.step_at(work.step);
-    const std::uint32_t receive = is_left ? what.left_from : what.right_from;
-    const LargeMessages& large = operation_.large_;
-    if (large.is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
-  }
-  return (is_left ? work.left : work.right) + work.done;
+  if (work.step == Plan::none) return (is_left ? work.left : work.right) + work.done;
+  const PlacedStep& what = operation_.step_at(work.step);
+  const std::uint32_t receive = is_left ? what.left_from : what.right_from;
+  const LargeMessages& large = operation_.large_;
+  if (large.is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
+  return operation_.buffers_.bytes_of(is_left ? what.data : what.right).data() + work.done;
 }
 
 std::size_t LocalSteps::combined_by(std::uint32_t reduce) const noexcept {

@@ -47,10 +47,10 @@ class LocalSteps {
   struct Work {
     std::uint32_t step;
     ByteSpan out;
-    const std::byte* left;
+    const std::byte* left;  // of a shard, or for a task; otherwise null: see `term`
     const std::byte* right;
     std::size_t done = 0;
-    bool is_copied = false;  // then `left` and `right` are null
+    bool is_copied = false;
   };
   struct CombineTask;
   struct OperatorTask;

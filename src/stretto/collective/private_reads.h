@@ -7,6 +7,8 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
+#include "stretto/collective/layout.h"
+#include "stretto/collective/scratch.h"
 #include "stretto/fabric/endpoint.h"
 
 namespace stretto {
@@ -26,9 +28,10 @@ class PrivateReads {
   /// So many bytes to be combined, valid until the next ones of that side. Throws std::bad_alloc.
   const std::byte* term(Side side, NodeId from, fabric::Offset source, std::size_t bytes) {
     std::vector<std::byte>& beside = beside_[static_cast<std::size_t>(side)];
-    if (beside.size() < bytes) beside.resize(bytes);
-    copy({beside.data(), bytes}, from, source);
-    return beside.data();
+    if (beside.size() < bytes + Layout::scratch_alignment) beside.resize(bytes + Layout::scratch_alignment);
+    std::byte* const aligned = align_scratch(beside.data());
+    copy({aligned, bytes}, from, source);
+    return aligned;
   }
 
  private:
