@@ -104,7 +104,8 @@ Json machine_json(const MachineReport& machine) {
             {"threads", machine.processors.threads},
             {"cpus", machine.processors.cpus}}},
           {"memories", memories},
-          {"huge_pages_of_segments", machine.has_huge_pages_to_share}};
+          {"huge_pages_of_segments", machine.has_huge_pages_to_share},
+          {"fast_process_reads", machine.has_fast_process_reads}};
 }
 
 Json fabrics_json() {
@@ -180,7 +181,8 @@ void print_info(const SettingsReport& settings) {
     std::cout << "  " << memory.kind << ", NUMA node " << memory.numa_node << ": " << format_bytes(memory.bytes)
               << '\n';
   }
-  std::cout << "  huge pages for segments: " << (machine.has_huge_pages_to_share ? "yes" : "no") << '\n';
+  std::cout << "  huge pages for segments: " << (machine.has_huge_pages_to_share ? "yes" : "no")
+            << "\n  fast reads of other processes: " << (machine.has_fast_process_reads ? "yes" : "no") << '\n';
 
   std::cout << "\ncosts that schedules are chosen by\n  " << origin_of_costs(settings) << '\n';
 

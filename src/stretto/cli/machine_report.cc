@@ -7,6 +7,7 @@
 
 #include "stretto/base/error.h"
 #include "stretto/base/shared_memory.h"
+#include "stretto/fabric/cluster/host/process_memory.h"
 
 namespace stretto::cli {
 namespace {
@@ -72,6 +73,7 @@ MachineReport examine_machine() {
                      .cpus = list_of(cpus)},
       .memories = memories_of(topology),
       .has_huge_pages_to_share = has_huge_pages_to_share(1),
+      .has_fast_process_reads = fabric::cluster::are_process_reads_fast(),
   };
 }
 

@@ -27,6 +27,7 @@ struct MachineReport {
   ProcessorReport processors;
   std::vector<MemoryReport> memories;
   bool has_huge_pages_to_share = false;  ///< so that segments are in such pages (decision 58)
+  bool has_fast_process_reads = false;   ///< so that processes read each other's ordinary memory (decision 68)
 };
 
 /// What this process may use of this machine. Throws Error(not_supported) if the machine cannot be examined.

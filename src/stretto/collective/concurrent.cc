@@ -41,6 +41,21 @@ void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
   reduce.groups.require_order(call.reduction().commutative);
 }
 
+// Which reduce is over first nobody knows: no output may be another one's input, or output.
+void require_apart(const std::vector<ReduceCall>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const CollectiveCall& one = calls[i].part.call;
+    for (std::size_t k = 0; k < calls.size() && !one.output.empty(); ++k) {
+      const CollectiveCall& other = calls[k].part.call;
+      if (k == i || (are_apart(other.input, one.output) && are_apart(other.output, one.output))) continue;
+      const std::string_view buffer = are_apart(other.output, one.output) ? "input" : "output";
+      throw Error(ErrorCode::invalid_argument, "concurrent: the output of reduce " + std::to_string(i) + " and the " +
+                                                   std::string(buffer) + " of reduce " + std::to_string(k) +
+                                                   " overlap; pass outputs that are apart");
+    }
+  }
+}
+
 // What a node does of a set of reduces.
 CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& calls, NodeId me) {
   ReduceCall& first = calls[set.calls.front()];
@@ -61,6 +76,7 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
     take_role(calls[i], node.id(), i);
     named = service.check(calls[i].groups.members(), calls[i].part.call, options);
   }
+  require_apart(calls);
   auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
   // From here on nothing throws what the caller could have avoided.

@@ -56,9 +56,9 @@ enum class Together : std::uint8_t {
 /// not a member. collective.h says what holds for all collectives; options hold for each call.
 ///
 /// Every member of any of the groups passes the same list, in the same order, with the same `together`; members that do
-/// not agree get Error(mismatch). Each reduce takes its place among the collectives of its members as one of its own
-/// would. The plan is kept, and found again by the same list. Throws Error(invalid_argument), and then has started
-/// nothing. Any thread may call it.
+/// not agree get Error(mismatch). Here no output overlaps a buffer of another one. Each reduce takes its place among
+/// the collectives of its members as one of its own would. The plan is kept, and found again by the same list. Throws
+/// Error(invalid_argument), and then has started nothing. Any thread may call it.
 std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls,
                               const CollectiveOptions& options = CollectiveOptions(),
                               Together together = Together::balanced_and_fused);

@@ -251,6 +251,12 @@ TEST_P(ConcurrentTest, MisuseIsRefusedByNameAndStartsNothing) {
               "concurrent: reduce 1: output has 2 elements where 3 are needed");
     EXPECT_EQ(refused(reduce_call(all, 2, std::span(three).first(2), std::span(three).subspan(1), sum)),
               "general_reduce: input and output overlap; pass buffers that are apart, or in place");
+    EXPECT_EQ(refused(good),
+              "concurrent: the output of reduce 0 and the output of reduce 1 overlap; pass outputs that "
+              "are apart");
+    std::vector<double> elsewhere(3);
+    EXPECT_EQ(refused(reduce_call(all, 3, out, elsewhere, sum)),
+              "concurrent: the output of reduce 0 and the input of reduce 1 overlap; pass outputs that are apart");
     EXPECT_EQ(
         refusal([&] { reduce_call(all, std::size_t{1} << 61U, three, out, sum); }),
         "reduce_call: 2305843009213693952 elements of 8 bytes are more than memory can hold; pass a smaller count");
@@ -283,13 +289,14 @@ TEST_P(ConcurrentTest, ListsThatDisagreeAreAMismatch) {
         const bool is_odd = node.id() == 0;  // a member of r1 alone
         std::vector<double> data(count, 1.0);
         std::vector<double> result(count);
+        std::vector<double> of_r2(count, 1.0);
         std::vector<ReduceCall> calls;
         calls.push_back(reduce_call(figure.r1, count, data, result, sum));
         const std::size_t foreign = is_odd && how == How::count_of_a_foreign_reduce ? count + 1 : count;
         const bool reversed = is_odd && how == How::order_of_participants;
         const ReduceGroups& r2 = reversed ? figure.r2_reversed : figure.r2;
-        calls.push_back(reduce_call(r2, foreign, data, data, product));
-        if (is_odd && how == How::one_more) calls.push_back(reduce_call(r2, 1, data, data, sum));
+        calls.push_back(reduce_call(r2, foreign, of_r2, of_r2, product));
+        if (is_odd && how == How::one_more) calls.push_back(reduce_call(r2, 1, of_r2, of_r2, sum));
         const Together together = is_odd && how == How::balance ? Together::as_given : Together::balanced;
         const std::vector<Event> done = concurrent(node, calls, CollectiveOptions(), together);
         const std::string said = co_await outcome(done[0]);
