@@ -58,9 +58,9 @@ asan:  ## run the tests of local and sim under the address and undefined-behavio
 	@scripts/setup build sanitizers
 	@scripts/test asan -LE multiprocess
 
-tsan:  ## run the tests of local and sim under the thread sanitizer (not those of schedule, which has one thread)
+tsan:  ## run the tests under the thread sanitizer, but those that have one thread: schedule's, and all kinds of sim
 	@scripts/setup build sanitizers
-	@scripts/test tsan -LE 'multiprocess|^schedule$$'
+	@scripts/test tsan -LE 'multiprocess|^schedule$$' -E '/sim(_[a-z]+)*$$'
 
 soak:  ## run the randomised tests with many seeds (SEEDS=100000)
 	@scripts/setup build

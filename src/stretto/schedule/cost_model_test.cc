@@ -258,7 +258,7 @@ void for_all(Rank most, Visit visit) {
 }
 
 TEST(CostModel, NothingGetsCheaperWhenACostGrows) {
-  for_all(17, [](const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement) {
+  for_all(11, [](const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement) {
     const double seconds = price(algorithm, shape, bytes, placement, costs).seconds;
     for (const CostField& field : cost_fields) {
       Costs dearer = costs;
