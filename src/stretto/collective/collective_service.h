@@ -72,11 +72,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.
   SharedCopy& copy_for(NodeId peer) { return copies_[peer]; }
-  /// By which offset the receiver of a step reads its data, which it does not map; none where it does not.
-  std::optional<fabric::Offset> private_place(const PlacedStep& send, ConstByteSpan data) const noexcept {
-    if (!send.may_be_private || !endpoint_.is_read_by(send.node)) return std::nullopt;
-    return fabric::private_offset(data.data());
-  }
   PrivateReads& private_reads() noexcept { return private_reads_; }
   /// Whether its peers reach all memory of this node, and it theirs.
   bool reaches_all() const noexcept { return reaches_all_; }

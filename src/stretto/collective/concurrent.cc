@@ -45,13 +45,14 @@ void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
 void require_apart(const std::vector<ReduceCall>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const CollectiveCall& one = calls[i].part.call;
-    for (std::size_t k = 0; k < calls.size() && !one.output.empty(); ++k) {
+    if (one.output.empty()) continue;
+    for (std::size_t k = 0; k < calls.size(); ++k) {
       const CollectiveCall& other = calls[k].part.call;
-      if (k == i || (are_apart(other.input, one.output) && are_apart(other.output, one.output))) continue;
-      const std::string_view buffer = are_apart(other.output, one.output) ? "input" : "output";
+      const bool is_output = !are_apart(other.output, one.output);
+      if (k == i || (!is_output && are_apart(other.input, one.output))) continue;
       throw Error(ErrorCode::invalid_argument, "concurrent: the output of reduce " + std::to_string(i) + " and the " +
-                                                   std::string(buffer) + " of reduce " + std::to_string(k) +
-                                                   " overlap; pass outputs that are apart");
+                                                   (is_output ? "output" : "input") + " of reduce " +
+                                                   std::to_string(k) + " overlap; pass outputs that are apart");
     }
   }
 }

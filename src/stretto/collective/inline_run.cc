@@ -85,7 +85,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (!what.is_written_over(data, call_.output)) {
     auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
-    if (!offset) offset = service_.private_place(what, data);
+    if (!offset) offset = service_.private_reads().place_for(what, data);
     if (offset) {
       lend(what, *offset);
       return true;

@@ -128,7 +128,7 @@ std::optional<fabric::Offset> LargeMessages::private_place(std::uint32_t step) c
   const CollectiveCall& call = operation_.call_;
   const bool is_staged = !transfers_.empty() && transfers_[step].staged_by != Plan::none;
   if (is_staged || call.reduction().as_task || what.is_written_over(data, call.output)) return std::nullopt;
-  return operation_.service_.private_place(what, data);
+  return operation_.service_.private_reads().place_for(what, data);
 }
 
 bool LargeMessages::send_in_place(std::uint32_t step) {
@@ -155,7 +155,7 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   operation_.heard_by(what.peer);
 }
 
-void LargeMessages::copy_granted(std::uint32_t step, std::size_t at, ByteSpan out) const {
+void LargeMessages::read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const {
   const Transfer& granted = transfers_[step];
   if (is_private(step)) {
     operation_.service_.private_reads().copy(out, step_at(step).node, granted.private_at + at);

@@ -74,7 +74,7 @@ class LargeMessages {
   /// Where byte `at` of them lies: of any message, in the peer's memory or staged here.
   std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
   /// Copies what a receive is granted, from byte `at` on.
-  void copy_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
+  void read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
   /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy.
   const std::byte* granted_term(std::uint32_t step, std::size_t at, std::size_t bytes, PrivateReads::Side side) const;
   /// How far they can be read from `at` on in one go.

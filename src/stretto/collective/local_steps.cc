@@ -147,7 +147,7 @@ std::size_t LocalSteps::available_of(const Work& work) const {
 void LocalSteps::do_piece_of(const Work& work, std::size_t bytes) const {
   std::byte* const out = work.out.data() + work.done;
   if (work.is_copied) {
-    operation_.large_.copy_granted(work.step, work.done, {out, bytes});
+    operation_.large_.read_granted(work.step, work.done, {out, bytes});
     return;
   }
   combine(out, term(work, PrivateReads::Side::left, bytes), term(work, PrivateReads::Side::right, bytes), bytes);

@@ -73,29 +73,27 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
   }
 }
 
-// Where ranks outnumber cores, less is as soon staged as read in another process.
-constexpr std::size_t least_private_in_crowds = std::size_t{32} << 10U;
-
 // Who reads what is pulled. Whose process its receiver may read leaves it there (decision 68), but not where others
 // read the same, which they had better find in memory that all map; nor where it is combined, but for little by one of
 // two, since who combines much, or what many give, would copy all of it first that others stage meanwhile.
-void note_readers(const Plan& plan, bool is_crowd, std::vector<PlacedStep>& steps) {
-  const std::size_t least = is_crowd ? least_private_in_crowds : eager_bytes;
+void note_readers(const Plan& plan, std::uint64_t most_staged, std::vector<PlacedStep>& steps) {
   const auto is_read = [](const PlacedStep& step) { return step.kind == StepKind::send && step.is_pulled; };
-  const auto key = [](const PlacedStep& step) {
+  const auto key_of = [](const PlacedStep& step) {
     return std::tuple(step.data.buffer, step.data.offset, step.data.bytes);
   };
-  std::map<decltype(key(steps.front())), std::uint32_t> readers;
+  std::vector<std::tuple<schedule::Buffer, std::size_t, std::size_t>> read;
   for (const PlacedStep& step : steps) {
-    if (is_read(step)) ++readers[key(step)];
+    if (is_read(step)) read.push_back(key_of(step));
   }
+  std::sort(read.begin(), read.end());
   for (std::uint32_t index = 0; index < steps.size(); ++index) {
     PlacedStep& step = steps[index];
     if (!is_read(step)) continue;
-    step.has_several_readers = readers[key(step)] > 1;
+    const auto [first, last] = std::equal_range(read.begin(), read.end(), key_of(step));
+    step.has_several_readers = last - first > 1;
     const bool is_combined = plan.lowering().in_place[index];
     const bool pays = !is_combined || (plan.schedule().shape.size == 2 && step.data.bytes <= piece_bytes);
-    step.may_be_private = step.data.bytes > least && !step.has_several_readers && pays;
+    step.may_be_private = step.data.bytes > most_staged && !step.has_several_readers && pays;
   }
 }
 
@@ -157,7 +155,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
   }
-  note_readers(plan, !lending.turns, steps);
+  note_readers(plan, lending.most_staged, steps);
   if (plan.asks_in_turn()) asked_in_turn = stretto::asked_in_turn(steps);
   if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {

@@ -39,7 +39,7 @@ struct PlacedStep {
   bool is_lent = false;                    ///< see Lowering::lent
   bool may_be_written_over = false;        ///< of what is lent: by this call, where it is in place
   bool has_several_readers = false;        ///< of a pulled send: others read the same data
-  bool may_be_private = false;             ///< of a pulled send: see note_readers
+  bool may_be_private = false;             ///< of a pulled send: see PrivateReads::place_for
   bool comes_after_send = false;           ///< whether a step before it in the list sends
   std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends
   std::uint32_t alike_in_a_row = 0;        ///< how many of those send the same small message, each to another peer

@@ -22,8 +22,8 @@ using schedule::Rank;
 using schedule::Step;
 using schedule::StepKind;
 
-constexpr schedule::LendingLimits lending = {512, 8192, true, true};
-constexpr schedule::LendingLimits lending_in_crowds = {512, 0, false, false};
+constexpr schedule::LendingLimits lending = {512, 8192, true, true, eager_bytes};
+constexpr schedule::LendingLimits lending_in_crowds = {512, 0, false, false, std::uint64_t{32} << 10U};
 
 // A call of a vector of so many bytes, and how it is done by one member.
 struct Placed {

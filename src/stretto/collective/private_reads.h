@@ -3,25 +3,33 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
 #include "stretto/collective/layout.h"
+#include "stretto/collective/placed_plan.h"
 #include "stretto/collective/scratch.h"
 #include "stretto/fabric/endpoint.h"
 
 namespace stretto {
 
-/// What peers lend of memory that is not mapped here (decision 68): copied by the kernel to where it belongs, or, for
+/// What is lent of memory that its reader does not map (decision 68): copied by the kernel to where it belongs, or, for
 /// who combines it, beside.
 ///
-/// Under the baton only. All throw what Endpoint::read_private throws.
+/// Under the baton only. Reads throw what Endpoint::read_private throws.
 class PrivateReads {
  public:
   enum class Side : std::uint8_t { left, right };  ///< of a combination
 
   explicit PrivateReads(fabric::Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
+
+  /// By which offset the receiver of a step reads its data, which it does not map; none where it does not read them.
+  std::optional<fabric::Offset> place_for(const PlacedStep& send, ConstByteSpan data) const noexcept {
+    if (!send.may_be_private || !endpoint_.is_read_by(send.node)) return std::nullopt;
+    return fabric::private_offset(data.data());
+  }
 
   void copy(ByteSpan to, NodeId from, fabric::Offset source) { endpoint_.read_private(from, source, to); }
 

@@ -5,7 +5,7 @@
 
 #include "stretto/collective/plan.h"
 #include "stretto/collective/staging_window.h"
-#include "stretto/fabric/endpoint.h"
+#include "stretto/fabric/offset.h"
 
 namespace stretto {
 

@@ -1,5 +1,3 @@
-#include "stretto/fabric/conformance.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,99 +5,10 @@
 #include <cstring>
 #include <set>
 
-#include "stretto/fabric/bulk.h"
-#include "stretto/fabric/conformance_kinds.h"
+#include "stretto/fabric/conformance_fixture.h"
 
 namespace stretto::fabric::conformance {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-class FabricConformance : public testing::TestWithParam<Kind> {
- protected:
-  static constexpr std::size_t usual_segment_bytes = std::size_t{64} << 20U;
-
-  void start(std::uint32_t nodes, std::size_t segment_bytes = usual_segment_bytes) {
-    job_ = GetParam().make(nodes, segment_bytes);
-    for (Endpoint* const endpoint : job_->endpoints()) recorders_.push_back(std::make_unique<Recorder>(*endpoint));
-  }
-
-  std::uint32_t size() { return static_cast<std::uint32_t>(job_->endpoints().size()); }
-  Endpoint& endpoint(NodeId node) { return *job_->endpoints()[node]; }
-
-  // Runs `function(endpoint, recorder)` under the node's baton; returns what it returns.
-  template <class Function>
-  auto at(NodeId node, Function function) {
-    using Result = std::invoke_result_t<Function, Endpoint&, Recorder&>;
-    if constexpr (std::is_void_v<Result>) {
-      endpoint(node).context().enter([&] { function(endpoint(node), *recorders_[node]); });
-    } else {
-      Result result{};
-      endpoint(node).context().enter([&] { result = function(endpoint(node), *recorders_[node]); });
-      return result;
-    }
-  }
-
-  void send(NodeId from, NodeId to, const Bytes& header, const Bytes& payload) {
-    at(from, [&](Endpoint& e, Recorder&) { e.send(to, MessageType::test, header, payload); });
-  }
-  std::size_t received(NodeId node) {
-    return at(node, [](Endpoint&, Recorder& r) { return r.messages.size(); });
-  }
-  std::size_t notified(NodeId node) {
-    return at(node, [](Endpoint&, Recorder& r) { return r.notifications.size(); });
-  }
-  // How often `node` heard that it lost `peer`.
-  std::size_t losses(NodeId node, NodeId peer) {
-    return at(node, [&](Endpoint&, Recorder& r) { return r.lost.count(peer); });
-  }
-  std::string loss_text(NodeId node, NodeId peer) {
-    return at(node, [&](Endpoint&, Recorder& r) {
-      const auto found = r.lost.find(peer);
-      return found == r.lost.end() ? std::string("not lost") : std::string(found->second.what());
-    });
-  }
-
-  template <class Done>
-  [[nodiscard]] bool drive_until(Done done) {
-    while (!done()) {
-      if (!job_->step()) return done();
-    }
-    return true;
-  }
-
-  // A round trip to everybody, so that what must not come had every chance to.
-  void settle() {
-    for (NodeId from = 0; from < size(); ++from) {
-      for (NodeId to = 0; to < size(); ++to) {
-        if (at(from, [&](Endpoint& e, Recorder&) { return e.lost(to); }) ||
-            at(to, [&](Endpoint& e, Recorder&) { return e.lost(from); })) {
-          continue;
-        }
-        const std::size_t before = received(to);
-        send(from, to, {}, {});
-        ASSERT_TRUE(drive_until([&] { return received(to) > before; }));
-        at(to, [](Endpoint&, Recorder& r) { r.messages.pop_back(); });
-      }
-    }
-  }
-
-  // Both sides of the connection hear of its end, once; nobody else does.
-  void expect_only_these_lost_each_other(NodeId a, NodeId b) {
-    ASSERT_TRUE(drive_until([&] { return losses(a, b) > 0 && losses(b, a) > 0; }));
-    settle();
-    for (NodeId node = 0; node < size(); ++node) {
-      for (NodeId peer = 0; peer < size(); ++peer) {
-        const bool expected = (node == a && peer == b) || (node == b && peer == a);
-        EXPECT_EQ(losses(node, peer), expected ? 1U : 0U) << node << " of " << peer << ": " << loss_text(node, peer);
-        EXPECT_EQ(at(node, [&](Endpoint& e, Recorder&) { return e.lost(peer); }), expected);
-      }
-    }
-  }
-
-  std::unique_ptr<Job> job_;
-  std::vector<std::unique_ptr<Recorder>> recorders_;
-};
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, FabricConformance, testing::ValuesIn(kinds),
                          [](const auto& kind) { return std::string(kind.param.name); });
@@ -528,77 +437,6 @@ TEST_P(FabricConformance, WhatIsUnderWayWhenAPeerIsLostCompletesOnce) {
   ASSERT_TRUE(drive_until(fired));
   ASSERT_TRUE(drive_until([&] { return losses(1, 0) == 1; }));
   for (const CountingCompletion& completion : completions) EXPECT_EQ(completion.fired, 1);
-}
-
-class FabricBulk : public FabricConformance {
- protected:
-  void start_bulk(std::uint32_t nodes, std::size_t segment_bytes = usual_segment_bytes) {
-    start(nodes, segment_bytes);
-    for (NodeId node = 0; node < nodes; ++node) {
-      bulks_.push_back(std::make_unique<Bulk>(endpoint(node)));
-      bulks_.back()->set_handler(MessageType::test, *recorders_[node]);
-    }
-  }
-  void send_bulk(NodeId from, NodeId to, const Bytes& header, const Bytes& payload) {
-    at(from, [&](Endpoint&, Recorder&) { bulks_[from]->send(to, MessageType::test, header, payload); });
-  }
-
-  std::vector<std::unique_ptr<Bulk>> bulks_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Fabrics, FabricBulk, testing::ValuesIn(kinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
-
-TEST_P(FabricBulk, PayloadsOfAnySizeArriveWholeAndAreFreed) {
-  start_bulk(3);
-  Random random(6);
-  for (const std::size_t bytes : {0U, 1U, 16'000U, 16'384U, 16'385U, 100'000U, 1U << 20U, 8U << 20U}) {
-    const Bytes header = random_bytes(random, 20);
-    const Bytes payload = random_bytes(random, bytes);
-    for (const auto& [from, to] : {std::pair<NodeId, NodeId>{0, 1}, {1, 2}, {2, 2}}) {
-      const std::size_t before = received(to);
-      send_bulk(from, to, header, payload);
-      ASSERT_TRUE(drive_until([&] { return received(to) > before; }));
-      const auto& message = recorders_[to]->messages.back();
-      EXPECT_EQ(message.from, from);
-      EXPECT_EQ(message.header, header);
-      EXPECT_TRUE(message.payload == payload);
-    }
-  }
-  settle();
-  ASSERT_TRUE(drive_until([&] {
-    std::size_t in_use = 0;
-    for (NodeId node = 0; node < size(); ++node) in_use += endpoint(node).segment().bytes_in_use();
-    return in_use == 0;
-  }));
-}
-
-TEST_P(FabricBulk, AFullSegmentIsANamedErrorAndHarmsNothing) {
-  start_bulk(2, std::size_t{4} << 20U);
-  const Offset most = endpoint(0).segment().allocate(3U << 20U);
-  try {
-    send_bulk(0, 1, {}, Bytes(2U << 20U));
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::out_of_resources);
-    EXPECT_NE(error.message().find("STRETTO_SEGMENT_BYTES"), std::string::npos) << error.what();
-  }
-  settle();
-  EXPECT_EQ(received(1), 0U);
-  endpoint(0).segment().release(most);
-  send_bulk(0, 1, {}, Bytes(2U << 20U));
-  ASSERT_TRUE(drive_until([&] { return received(1) == 1; }));
-}
-
-TEST_P(FabricBulk, ALostPeersPayloadsAreFreed) {
-  start_bulk(3);
-  at(0, [&](Endpoint& e, Recorder&) {
-    for (int i = 0; i < 5; ++i) bulks_[0]->send(1, MessageType::test, {}, Bytes(100'000));
-    e.lose(1, Error(ErrorCode::peer_lost, "said the test"));
-    bulks_[0]->send(1, MessageType::test, {}, Bytes(100'000));
-    EXPECT_EQ(e.segment().bytes_in_use(), 0U);
-  });
-  expect_only_these_lost_each_other(0, 1);
 }
 
 }  // namespace

@@ -14,57 +14,14 @@
 #include "stretto/base/ids.h"
 #include "stretto/fabric/alarm.h"
 #include "stretto/fabric/awaited.h"
+#include "stretto/fabric/callbacks.h"
 #include "stretto/fabric/context.h"
 #include "stretto/fabric/message.h"
 #include "stretto/fabric/multicast.h"
+#include "stretto/fabric/offset.h"
 #include "stretto/fabric/segment.h"
 
 namespace stretto::fabric {
-
-/// A position in some node's segment; or an address of its process's own memory, see private_offset.
-using Offset = std::uint64_t;
-
-/// By which offset peers read memory of this process that is not shared (Endpoint::read_private). No segment is as
-/// long, and no address.
-inline Offset private_offset(const void* address) noexcept {
-  return reinterpret_cast<std::uintptr_t>(address) | Offset{1} << 62U;
-}
-/// Whether it is one of those.
-constexpr bool is_private(Offset offset) noexcept { return offset >> 62U == 1; }
-constexpr std::uintptr_t private_address(Offset offset) noexcept {
-  return offset ^ Offset { 1 } << 62U;
-}
-
-/// Travels with a put and is handed to the target after the bytes are in place. The value means what the layer
-/// above wants it to mean.
-using Notification = std::uint64_t;
-
-/// What the layer above hears from its endpoint. Called under the node's baton; must not block.
-class MessageHandler {
- public:
-  virtual ~MessageHandler() = default;
-  /// Throws Error(bad_input) for a message that the protocol does not allow: the endpoint then closes the
-  /// connection to its sender, which all layers see as `on_peer_lost` with that error as the cause.
-  virtual void on_message(const Message& message) = 0;
-};
-
-class EndpointObserver {
- public:
-  virtual ~EndpointObserver() = default;
-  virtual void on_notification(NodeId from, Notification notification) = 0;
-  /// Once per peer. After it nothing from that peer arrives, and nothing is sent to it.
-  virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
-  /// At most once, of a peer that leaves in good order: all that it sent has come, and it touches no memory any more.
-  virtual void on_peer_left(NodeId /*peer*/) {}
-};
-
-/// Fires when a put's source may be reused or a get's destination is filled; `lost` when the peer died first.
-/// Called under the issuing node's baton.
-class Completion {
- public:
-  virtual ~Completion() = default;
-  virtual void complete(bool lost) noexcept = 0;
-};
 
 /// One node's door to the others (DESIGN section 4): reliable, *unordered*, at most once, until a peer is
 /// declared lost. A notification implies its own put, nothing else.

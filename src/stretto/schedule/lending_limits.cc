@@ -7,8 +7,8 @@ namespace stretto::schedule {
 LendingLimits lending_limits(const Placement& placement) noexcept {
   const bool are_processes = placement.link == Link::host;
   const bool have_cores = placement.ranks_of_machine <= placement.cores_of_machine;
-  if (are_processes && have_cores) return {512, std::uint64_t{16} << 10U, true, true};
-  return {1024, 0, false, !are_processes};
+  if (are_processes && have_cores) return {512, std::uint64_t{16} << 10U, true, true, most_inline_bytes};
+  return {1024, 0, false, !are_processes, are_processes ? std::uint64_t{32} << 10U : most_inline_bytes};
 }
 
 }  // namespace stretto::schedule

@@ -17,6 +17,9 @@ struct LendingLimits {
   /// What two ranks stage for each other passes through staging memory that they write by turns
   /// (docs/decisions/0057): not where a turn may have to wait for a core.
   bool turns;
+  /// Of what one rank alone reads in memory that is not shared: more is read in its owner's process, where that may be
+  /// (docs/decisions/0068).
+  std::uint64_t most_staged;
 
   bool include(std::uint64_t bytes, bool are_combined) const noexcept {
     return bytes > most_sent && (are_combined || bytes <= most_copied);

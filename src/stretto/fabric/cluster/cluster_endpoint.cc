@@ -151,9 +151,8 @@ bool ClusterEndpoint::is_read_by(NodeId peer) const noexcept {
 
 void ClusterEndpoint::read_private(NodeId from, Offset source, ByteSpan destination) {
   check_peer(from);
-  cluster::Transport* const transport = transport_of_[from];
-  if (transport == nullptr) return Endpoint::read_private(from, source, destination);
-  transport->read_private(from, source, destination);
+  if (!reads(from)) return Endpoint::read_private(from, source, destination);
+  transport_of_[from]->read_private(from, source, destination);
 }
 
 [[gnu::hot]] bool ClusterEndpoint::progress() {

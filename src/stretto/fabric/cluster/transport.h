@@ -105,7 +105,7 @@ class Transport {
   /// See Endpoint. Any thread.
   virtual bool reads(NodeId /*peer*/) const noexcept { return false; }
   virtual bool is_read_by(NodeId /*peer*/) const noexcept { return false; }
-  /// See Endpoint.
+  /// See Endpoint. REQUIRES: reads(from).
   virtual void read_private(NodeId /*from*/, Offset /*source*/, ByteSpan /*destination*/) {}
 
   /// Moves what can be moved; returns whether anything happened. Cheap when nothing did: it is called in a spin loop.

@@ -254,6 +254,7 @@ std::optional<Offset> InProcessEndpoint::offset_for_peers(const void* address, s
 
 void InProcessEndpoint::read_private(NodeId from, Offset source, ByteSpan destination) {
   check_peer(from);
+  if (!reads(from)) return Endpoint::read_private(from, source, destination);
   copy_bytes(destination.data(), {reinterpret_cast<const std::byte*>(private_address(source)), destination.size()});
 }
 
