@@ -1,8 +1,9 @@
 // What stretto.cc and mpi.c measure, said once for both, in C11 and C++20: the operations, what sizes mean, what goes
 // in, what has to come out, and how often a call is repeated.
 //
-// Elements are doubles. The bytes of a row are those of the vector for broadcast, reduce, allreduce and scan, and those
-// of one rank's block for the others. The root is rank 0; reductions are sums.
+// Elements are doubles, in buffers that begin where a cache line does. The bytes of a row are those of the vector for
+// broadcast, reduce, allreduce and scan, and those of one rank's block for the others. The root is rank 0; reductions
+// are sums.
 #pragma once
 
 #include <stddef.h>
@@ -35,6 +36,8 @@ static const double short_call_seconds = 1e-3;
 static const double shortest_call_seconds = 1e-7;
 
 static const double idle_seconds = 2;
+
+enum { buffer_alignment = 64 };
 
 // How many blocks the input of `rank` has. A broadcast has its data in the output.
 static inline size_t input_blocks(Operation operation, int rank, int ranks) {

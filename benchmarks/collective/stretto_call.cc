@@ -1,6 +1,8 @@
 #include "collective/stretto_call.h"
 
+#include <algorithm>
 #include <chrono>
+#include <new>
 
 namespace collective_bench {
 
@@ -15,8 +17,11 @@ Vector::Vector(stretto::Node& node, Memory memory, std::size_t size) {
     in_segment_ = stretto::SegmentArray<double>(node, size);
     values_ = in_segment_;
   } else {
-    of_user_.resize(size);
-    values_ = of_user_;
+    const std::size_t lines = (size * sizeof(double) + buffer_alignment - 1) / buffer_alignment;
+    of_user_.reset(static_cast<double*>(std::aligned_alloc(buffer_alignment, lines * buffer_alignment)));
+    if (of_user_ == nullptr) throw std::bad_alloc();
+    values_ = {of_user_.get(), size};
+    std::fill(values_.begin(), values_.end(), 0.0);
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "collective/operations.h"
 #include "stretto/collective/collective.h"
@@ -13,7 +14,7 @@ namespace collective_bench {
 
 enum class Memory { segment, user };
 
-/// Doubles in the node's segment or in memory of the user's own.
+/// Doubles in the node's segment or in memory of the user's own. Zero at first.
 class Vector {
  public:
   Vector(stretto::Node& node, Memory memory, std::size_t size);
@@ -21,7 +22,10 @@ class Vector {
 
  private:
   stretto::SegmentArray<double> in_segment_;
-  std::vector<double> of_user_;
+  struct Free {
+    void operator()(double* values) const noexcept { std::free(values); }
+  };
+  std::unique_ptr<double[], Free> of_user_;
   std::span<double> values_;
 };
 

@@ -200,8 +200,40 @@ std::size_t lend(Node& node, const Group& all, std::size_t count, bool in_segmen
   return inline_calls;
 }
 
+// The same where one gets what the others give, and then gives to all.
+std::size_t lend_one_way(Node& node, const Group& all, std::size_t count, bool in_segment) {
+  std::size_t inline_calls = 0;
+  SegmentArray<std::uint64_t> shared(node, in_segment ? 2 * count : 1);
+  Words own(in_segment ? 0 : 2 * count);
+  const auto mine = in_segment ? std::span(shared).first(count) : std::span(own).first(count);
+  const std::span<const std::uint64_t> given = mine;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    const Rank root = static_cast<Rank>(round % node.size());
+    const std::span<std::uint64_t> got(mine.data() + count, root == node.id() ? count : 0);
+    const auto end = [&](const Event& done) {
+      inline_calls += done.exists() ? 0U : 1U;
+      done.wait();
+    };
+    const Words values = words_of(node.id(), count, round);
+    std::copy(values.begin(), values.end(), mine.begin());
+    end(reduce(node, all, given, got, sum, root));
+    std::fill(mine.begin(), mine.end(), ~std::uint64_t{0});
+    const Words expected = sum_of_words(node.size(), got.size(), round);
+    check(std::equal(got.begin(), got.end(), expected.begin()), "what was given, round " + std::to_string(round));
+    const Words told = words_of(root, count, round);
+    if (root == node.id()) std::copy(told.begin(), told.end(), mine.begin());
+    end(broadcast(node, all, mine, root));
+    check(std::equal(mine.begin(), mine.end(), told.begin()), "what was told, round " + std::to_string(round));
+    std::fill(mine.begin(), mine.end(), ~std::uint64_t{0});
+  }
+  return inline_calls;
+}
+
 std::size_t lend(Node& node, const Group& all) {
   std::size_t inline_calls = 0;
+  for (const std::size_t count : {1024U, 5000U, 8192U}) {
+    for (const bool in_segment : {true, false}) inline_calls += lend_one_way(node, all, count, in_segment);
+  }
   for (const std::size_t count : {128U, 384U, 1024U}) {
     for (const bool in_segment : {true, false}) {
       inline_calls += lend(node, all, count, in_segment, true);

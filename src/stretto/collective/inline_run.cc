@@ -104,7 +104,8 @@ inline bool InlineRun::send_data(const PlacedStep& what) {
 
 bool InlineRun::stage(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
-  if (data.size() > service_.most_staged()) return false;
+  const bool is_mutual = schedule::waits_for_all(call_.operation());
+  if (data.size() > std::min(is_mutual ? piece_bytes : most_staged_whole, service_.most_staged())) return false;
   fabric::Segment& segment = service_.endpoint().segment();
   const std::uint64_t offset = segment.allocate(data.size());
   try {
@@ -142,7 +143,9 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
       .bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes,
       .is_due = what.comes_after_send || looks == 1,
   };
-  for (; looked_for_ != nullptr && looks > 0; --looks) endpoint.receive_from(what.node, awaited, *this);
+  for (; looked_for_ != nullptr && !comes_in_parts_ && looks > 0; --looks) {
+    endpoint.receive_from(what.node, awaited, *this);
+  }
   return looked_for_ == nullptr;
 }
 
@@ -190,9 +193,10 @@ bool InlineRun::take_receipts_back() {
 }
 
 // Returns whether it is the message that is looked for. None is, once its sender has failed, which may have been told
-// that what it lends is not read: who takes this over ends it.
+// that what it lends is not read: who takes this over ends it. Nor where what is lent comes in parts: who takes this
+// over reads them.
 inline bool InlineRun::use(const fabric::Message& message) {
-  if (message.from != looked_for_->node || peer_failed_) return false;
+  if (message.from != looked_for_->node || peer_failed_ || comes_in_parts_) return false;
   bool used = false;
   if (message.type == fabric::MessageType::collective_data) {
     used = use_data(message);
@@ -202,6 +206,7 @@ inline bool InlineRun::use(const fabric::Message& message) {
     used = use_done(message);
   } else {
     peer_failed_ = message.type == fabric::MessageType::collective_failed;
+    comes_in_parts_ = looked_for_->is_lent && message.type == fabric::MessageType::collective_grant;
   }
   if (used) looked_for_ = nullptr;
   return used;

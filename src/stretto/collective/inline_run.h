@@ -110,7 +110,8 @@ class InlineRun final : private fabric::MessageHandler {
   std::size_t receipts_ = 0;  // issued
   std::size_t most_receipts_ = 0;
   const PlacedStep* looked_for_ = nullptr;
-  bool peer_failed_ = false;  // that of the message that is looked for
+  bool peer_failed_ = false;     // that of the message that is looked for
+  bool comes_in_parts_ = false;  // that message
   Cause failure_;
   std::array<Passed, most_steps_that_lend> passed_;  // by step, where the plan lends: else nobody fills it
 };

@@ -197,10 +197,10 @@ void LargeMessages::stage_piece(std::uint32_t step) {
 }
 
 // Of what is staged from byte `at` on (decision 66). Where all give and get, who is to read it stages its own data
-// meanwhile, and would turn away from that. What is lent and no more than a piece may be read by an inline run, whole.
+// meanwhile, and would turn away from that. What is lent and little is read whole by an inline run.
 std::size_t LargeMessages::told_at_once(std::uint32_t step, std::size_t at) const noexcept {
   const PlacedStep& what = step_at(step);
-  const bool comes_whole = what.is_lent && what.data.bytes <= piece_bytes;
+  const bool comes_whole = what.is_lent && what.data.bytes <= most_staged_whole;
   if (comes_whole || schedule::waits_for_all(operation_.call_.operation())) return piece_bytes;
   return std::clamp(at, first_told_bytes, piece_bytes);
 }

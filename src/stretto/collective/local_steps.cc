@@ -183,8 +183,7 @@ void LocalSteps::do_piece() {
       return;
     }
     if (available == work.done && available < work.out.size()) continue;
-    const std::size_t most = std::max(piece_bytes / call.element_bytes(), std::size_t{1}) * call.element_bytes();
-    const std::size_t bytes = std::min(most, available - work.done);
+    const std::size_t bytes = std::min(most_at_once(work), available - work.done);
     do_piece_of(work, bytes);
     operation_.service_.endpoint().context().spend(cost_of(bytes));
     work.done += bytes;
@@ -197,6 +196,13 @@ void LocalSteps::do_piece() {
     if (!works_.empty()) operation_.take_turn_later();
     return;
   }
+}
+
+// Whole elements.
+std::size_t LocalSteps::most_at_once(const Work& work) const {
+  const std::size_t element = operation_.call_.element_bytes();
+  const bool is_read = work.is_copied && operation_.large_.is_private(work.step);
+  return std::max((is_read ? read_bytes : piece_bytes) / element, std::size_t{1}) * element;
 }
 
 // Throws what begins no task.

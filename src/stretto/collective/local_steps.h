@@ -58,6 +58,7 @@ class LocalSteps {
   void copy(std::uint32_t step);
   void do_later(const Work& work);
   void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
+  std::size_t most_at_once(const Work& work) const;
   std::size_t available_of(const Work& work) const;
   void do_piece_of(const Work& work, std::size_t bytes) const;
   const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;

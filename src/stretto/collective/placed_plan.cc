@@ -50,6 +50,15 @@ void count_row(PlacedStep& send, const PlacedStep* next) {
   send.alike_in_a_row = goes_on && are_alike(send, *next) ? next->alike_in_a_row + 1 : 1;
 }
 
+/// Whether one of two ranks only gives, and the other only gets: nobody writes over what is given.
+bool is_one_way(const Plan& plan) {
+  const auto any = [&plan](StepKind kind) {
+    const auto& steps = plan.steps();
+    return std::any_of(steps.begin(), steps.end(), [kind](const Step& step) { return step.kind == kind; });
+  };
+  return plan.schedule().shape.size == 2 && !(any(StepKind::send) && any(StepKind::receive));
+}
+
 /// Whether a step is a large message in shared memory that is not combined, and waits for nothing here.
 bool may_take_turns(const Plan& plan, std::uint32_t step, const PlacedStep& placed) {
   return placed.is_message() && placed.is_large() && placed.shares_memory && !plan.lowering().in_place[step] &&
@@ -73,9 +82,17 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
   }
 }
 
+// How much of what one alone reads it may read in its sender's process (decision 69), where two ranks share memory: if
+// it combines that, it has to copy it first, which its sender would do meanwhile, had it nothing else to do.
+std::uint64_t most_read(const schedule::Shape& shape, bool is_combined) {
+  constexpr std::uint64_t most_broadcast = std::uint64_t{1} << 20U;  // more finds no place in a core's caches
+  if (is_combined) return schedule::waits_for_all(shape.operation) ? read_bytes : piece_bytes;
+  return shape.operation == schedule::Operation::broadcast ? most_broadcast : ~std::uint64_t{0};
+}
+
 // Who reads what is pulled. Whose process its receiver may read leaves it there (decision 68), but not where others
-// read the same, which they had better find in memory that all map; nor where it is combined, but for little by one of
-// two, since who combines much, or what many give, would copy all of it first that others stage meanwhile.
+// read the same, which they had better find in memory that all map; nor where it is combined by one of many, who would
+// copy all of it first that others stage meanwhile.
 void note_readers(const Plan& plan, std::uint64_t most_staged, std::vector<PlacedStep>& steps) {
   const auto is_read = [](const PlacedStep& step) { return step.kind == StepKind::send && step.is_pulled; };
   const auto key_of = [](const PlacedStep& step) {
@@ -92,7 +109,8 @@ void note_readers(const Plan& plan, std::uint64_t most_staged, std::vector<Place
     const auto [first, last] = std::equal_range(read.begin(), read.end(), key_of(step));
     step.has_several_readers = last - first > 1;
     const bool is_combined = plan.lowering().in_place[index];
-    const bool pays = !is_combined || (plan.schedule().shape.size == 2 && step.data.bytes <= piece_bytes);
+    const schedule::Shape& shape = plan.schedule().shape;
+    const bool pays = shape.size == 2 ? step.data.bytes <= most_read(shape, is_combined) : !is_combined;
     step.may_be_private = step.data.bytes > most_staged && !step.has_several_readers && pays;
   }
 }
@@ -115,6 +133,7 @@ std::vector<std::uint32_t> asked_in_turn(const std::vector<PlacedStep>& steps) {
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
                        const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
+  const bool lends_one_way = lending.receipts && is_one_way(plan);
   steps.reserve(plan.steps().size());
   bool any_sends = false;
   for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {
@@ -127,12 +146,14 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
       const bool is_combined = lowering.in_place[index];
-      placed.is_lent = placed.shares_memory && lowering.lent[index] && (is_combined || !layout.is_listed()) &&
-                       lending.include(placed.data.bytes, is_combined);
+      const bool may_be_lent = placed.shares_memory && (is_combined || !layout.is_listed());
+      const bool is_lent_between =
+          may_be_lent && lowering.lent[index] && lending.include(placed.data.bytes, is_combined);
       // Over what nobody combines nobody writes: in place it is copied onto itself at most.
-      placed.may_be_written_over = placed.is_lent && is_combined;
+      placed.may_be_written_over = is_lent_between && is_combined;
       const bool is_read =
           placed.is_large() && (is_combined || receivers_read(plan.schedule().shape, placed.data.bytes));
+      placed.is_lent = is_lent_between || (may_be_lent && is_read && lends_one_way && placed.data.bytes <= piece_bytes);
       placed.is_pulled = placed.is_lent || (placed.shares_memory && is_read);
       const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !is_combined;
       if (is_copied) placed.left_from = index;

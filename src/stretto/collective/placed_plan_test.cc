@@ -219,6 +219,40 @@ TEST(PlacedPlan, WhatOneOfTwoGathersItReads) {
   EXPECT_FALSE(is_pulled(three, eager_bytes + 1));
 }
 
+// So that an inline run does it; of two with a core each, of which one only gives (decision 69).
+TEST(PlacedPlan, WhatIsGivenOneWayIsLentBetweenTwo) {
+  using Case = std::pair<const char*, Operation>;
+  const std::vector<Case> cases = {
+      {"linear_broadcast", Operation::broadcast},
+      {"linear_scatter", Operation::scatter},
+      {"linear_gather", Operation::gather},
+      {"binomial_reduce", Operation::reduce},
+  };
+  const auto is_lent = [](const Case& each, std::size_t bytes, Rank me, const Group& members, bool is_crowd) {
+    const Placed of(each.first, each.second, bytes, me, true, members, is_crowd);
+    bool lends = false;
+    for (const PlacedStep& step : of.placed.steps) {
+      EXPECT_FALSE(step.may_be_written_over);
+      lends |= step.is_lent;
+    }
+    EXPECT_EQ(of.placed.lends, lends);
+    EXPECT_EQ(of.placed.fits_inline, lends || bytes <= eager_bytes);
+    return lends;
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.first);
+    for (Rank me = 0; me < 2; ++me) {
+      const Group two{7, 3};
+      EXPECT_FALSE(is_lent(each, eager_bytes, me, two, false));
+      EXPECT_TRUE(is_lent(each, eager_bytes + 4, me, two, false));
+      EXPECT_TRUE(is_lent(each, piece_bytes, me, two, false));
+      EXPECT_FALSE(is_lent(each, piece_bytes + 4, me, two, false));
+      EXPECT_FALSE(is_lent(each, piece_bytes, me, two, true));
+    }
+  }
+  EXPECT_FALSE(is_lent(cases.front(), piece_bytes, 0, {7, 3, 5}, false));
+}
+
 // Where processes read each other (decision 68).
 TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
   const auto sends = [](const char* algorithm, Operation operation, std::size_t bytes, const Group& members,
@@ -245,9 +279,15 @@ TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
   EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, four, false, several), all);
   EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, two, false, may_be), all);
   EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, large, two, false, several), none);
-  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, two, false, may_be), all);
-  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes + 4, two, false, may_be), none);
+  constexpr std::size_t broadcast = std::size_t{1} << 20U;
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, broadcast, two, false, may_be), all);
+  EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, broadcast + 4, two, false, may_be), none);
+  EXPECT_EQ(sends("linear_scatter", Operation::scatter, 2 * broadcast, two, false, may_be), all);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, read_bytes, two, false, may_be), all);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, read_bytes + 4, two, false, may_be), none);
   EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, four, false, may_be), none);
+  EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes, two, false, may_be), all);
+  EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes + 4, two, false, may_be), none);
 }
 
 TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {

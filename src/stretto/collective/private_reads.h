@@ -8,9 +8,7 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
-#include "stretto/collective/layout.h"
 #include "stretto/collective/placed_plan.h"
-#include "stretto/collective/scratch.h"
 #include "stretto/fabric/endpoint.h"
 
 namespace stretto {
@@ -36,13 +34,19 @@ class PrivateReads {
   /// So many bytes to be combined, valid until the next ones of that side. Throws std::bad_alloc.
   const std::byte* term(Side side, NodeId from, fabric::Offset source, std::size_t bytes) {
     std::vector<std::byte>& beside = beside_[static_cast<std::size_t>(side)];
-    if (beside.size() < bytes + Layout::scratch_alignment) beside.resize(bytes + Layout::scratch_alignment);
-    std::byte* const aligned = align_scratch(beside.data());
-    copy({aligned, bytes}, from, source);
-    return aligned;
+    if (beside.size() < bytes + page_bytes) beside.resize(bytes + page_bytes);
+    const auto begin = reinterpret_cast<std::uintptr_t>(beside.data());
+    std::byte* const place = beside.data() + (source - bytes_below - begin) % page_bytes;
+    copy({place, bytes}, from, source);
+    return place;
   }
 
  private:
+  // Where in a page a copy lies: as far within a line as its source, and some lines before it, since a load that lies
+  // as a store just before it does waits for that.
+  static constexpr std::size_t page_bytes = 4096;
+  static constexpr std::size_t bytes_below = 512;
+
   fabric::Endpoint& endpoint_;
   std::array<std::vector<std::byte>, 2> beside_;  // by side
 };

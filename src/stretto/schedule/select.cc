@@ -51,11 +51,10 @@ class Receivers final : public Sink {
   std::set<Rank> receivers_;
 };
 
-/// The first rank's: in an all-reduce all do nearly alike.
-std::size_t receivers_in(const Candidate& candidate) {
+std::size_t receivers_of(Rank rank, const Candidate& candidate) {
   Receivers receivers;
   for (std::uint32_t round = 0; round < candidate.algorithm->rounds(candidate.shape); ++round) {
-    candidate.algorithm->steps(candidate.shape, 0, round, receivers);
+    candidate.algorithm->steps(candidate.shape, rank, round, receivers);
   }
   return receivers.count();
 }
@@ -68,15 +67,31 @@ bool carries_bytes_over_wires(const Request& request, double cost, const CostTab
   return shape.operation == Operation::allreduce && shape.size > 2 && crosses_wires && once > cost / 2;
 }
 
-/// Where prices are too close to tell, and bytes are what counts (decision 67).
-void put_steady_first(const Request& request, const CostTable& table, std::vector<Candidate>& candidates) {
-  constexpr double too_close = 1.01;
-  const double least = candidates.front().price.cost();
-  if (!carries_bytes_over_wires(request, least, table)) return;
+/// Whether it is a reduce of two processes that share memory, of which the root may have a part done by the other one.
+bool may_share_reduction(const Request& request) {
+  return request.shape.operation == Operation::reduce && request.shape.size == 2 &&
+         request.placement.link == Link::host;
+}
+
+/// Of the candidates whose prices are at most so many times the least, those in which that rank sends to the fewest
+/// come first, and of these those of the fewest segments.
+void put_first_who_sends_to_few(Rank rank, double too_close, std::vector<Candidate>& candidates) {
+  const double most = too_close * candidates.front().price.cost();
   const auto end = std::find_if(candidates.begin(), candidates.end(),
-                                [least](const Candidate& each) { return each.price.cost() > too_close * least; });
-  const auto key = [](const Candidate& each) { return std::pair(receivers_in(each), each.segments); };
+                                [most](const Candidate& each) { return each.price.cost() > most; });
+  const auto key = [rank](const Candidate& each) { return std::pair(receivers_of(rank, each), each.segments); };
   std::stable_sort(candidates.begin(), end, [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
+/// Where prices are too close to tell.
+void decide_by_what_prices_do_not_know(const Request& request, const CostTable& table,
+                                       std::vector<Candidate>& candidates) {
+  // In an all-reduce all ranks do nearly alike (decision 67).
+  if (carries_bytes_over_wires(request, candidates.front().price.cost(), table)) {
+    put_first_who_sends_to_few(0, 1.01, candidates);
+  }
+  // What the other one has made costs more where it can't be written to the root's memory (decision 69).
+  if (may_share_reduction(request)) put_first_who_sends_to_few(request.shape.root, 1.05, candidates);
 }
 
 }  // namespace
@@ -105,7 +120,7 @@ std::vector<Candidate> rank_candidates(const Request& request, const CostTable& 
     return std::pair(rounded(a.price.cost()), rounded(a.price.path)) <
            std::pair(rounded(b.price.cost()), rounded(b.price.path));
   });
-  put_steady_first(request, table, candidates);
+  decide_by_what_prices_do_not_know(request, table, candidates);
   return candidates;
 }
 

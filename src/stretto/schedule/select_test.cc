@@ -78,6 +78,21 @@ TEST(Select, OverWiresOfWhatCostsAboutTheSameWhoSendsToFewestGoesFirst) {
   }
 }
 
+// Prices do not know whether the other one reaches the memory to which its part of the result would go.
+TEST(Select, OfTwoProcessesTheRootReducesWhereItTakesAboutAsLong) {
+  const auto chosen_at = [](std::uint64_t bytes, Link link, Rank root) {
+    Request asked = request(Operation::reduce, 2, bytes, roomy(link, 2));
+    asked.shape.root = root;
+    return select(asked, built_in_costs()).algorithm->name();
+  };
+  for (const Rank root : {0U, 1U}) {
+    EXPECT_EQ(chosen_at(128 << 10U, Link::host, root), "binomial_reduce");
+    EXPECT_EQ(chosen_at(256 << 10U, Link::host, root), "binomial_reduce");
+  }
+  EXPECT_EQ(chosen_at(1 << 20U, Link::host, 0), "direct_reduce");
+  EXPECT_EQ(chosen_at(256 << 10U, Link::local, 0), "direct_reduce");
+}
+
 TEST(Select, HostsWithSeveralRanksSpeakWithOneVoice) {
   const auto chosen_on = [](Operation operation, const Hosts& hosts, std::uint64_t bytes) {
     Request asked = request(operation, hosts.ranks(), bytes, {Link::wire, hosts.most(), hosts.most()});

@@ -74,12 +74,13 @@ void ProcessMemory::read(std::uint64_t address, ByteSpan destination) const {
   const std::array from{remote_piece(secret_at, theirs.size()), remote_piece(address, destination.size())};
   const ssize_t done = process_vm_readv(static_cast<pid_t>(process), to.data(), to.size(), from.data(), from.size(), 0);
   const int error = errno;
-  const std::string name = "process " + std::to_string(process);
   const bool has_secret = done >= static_cast<ssize_t>(theirs.size());
-  if ((done < 0 && error == ESRCH) || (has_secret && !same_secret(theirs, secret))) {
+  const bool is_theirs = has_secret && same_secret(theirs, secret);
+  if (is_theirs && done == static_cast<ssize_t>(theirs.size() + destination.size())) return;
+  const std::string name = "process " + std::to_string(process);
+  if ((done < 0 && error == ESRCH) || (has_secret && !is_theirs)) {
     throw Error(ErrorCode::peer_lost, name + " of this host has ended");
   }
-  if (done == static_cast<ssize_t>(theirs.size() + destination.size())) return;
   const std::string reason = has_secret ? "not all of it is there" : std::generic_category().message(error);
   throw Error(ErrorCode::io, std::to_string(destination.size()) + " bytes of memory of " + name +
                                  " cannot be read: " + reason + "; STRETTO_PROCESS_READS=off does without");
