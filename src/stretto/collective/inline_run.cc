@@ -206,7 +206,8 @@ inline bool InlineRun::use(const fabric::Message& message) {
     used = use_done(message);
   } else {
     peer_failed_ = message.type == fabric::MessageType::collective_failed;
-    comes_in_parts_ = looked_for_->is_lent && message.type == fabric::MessageType::collective_grant;
+    comes_in_parts_ = looked_for_->kind == schedule::StepKind::receive && looked_for_->is_lent &&
+                      message.type == fabric::MessageType::collective_grant;
   }
   if (used) looked_for_ = nullptr;
   return used;

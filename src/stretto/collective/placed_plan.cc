@@ -59,6 +59,31 @@ bool is_one_way(const Plan& plan) {
   return plan.schedule().shape.size == 2 && !(any(StepKind::send) && any(StepKind::receive));
 }
 
+/// What decides how the messages of a plan are moved.
+struct MessageRules {
+  const Plan& plan;
+  bool is_listed;
+  const schedule::LendingLimits& lending;
+  bool lends_one_way;
+};
+
+/// Of a message, step `index`. REQUIRES: its data are placed.
+void decide_way(PlacedStep& message, std::uint32_t index, const MessageRules& rules) {
+  const Lowering& lowering = rules.plan.lowering();
+  const std::size_t bytes = message.data.bytes;
+  const bool is_combined = lowering.in_place[index];
+  const bool is_read = message.is_large() && (is_combined || receivers_read(rules.plan.schedule().shape, bytes));
+  const bool may_be_lent = message.shares_memory && (is_combined || !rules.is_listed);
+  const bool is_lent_mutually = lowering.lent[index] && rules.lending.include(bytes, is_combined);
+  const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= piece_bytes;
+  message.is_lent = may_be_lent && (is_lent_mutually || is_lent_one_way);
+  // Over what nobody combines nobody writes: in place it is copied onto itself at most.
+  message.may_be_written_over = may_be_lent && is_lent_mutually && is_combined;
+  message.is_pulled = message.is_lent || (message.shares_memory && is_read);
+  const bool is_copied = message.is_pulled && message.kind == StepKind::receive && !is_combined;
+  if (is_copied) message.left_from = index;
+}
+
 /// Whether a step is a large message in shared memory that is not combined, and waits for nothing here.
 bool may_take_turns(const Plan& plan, std::uint32_t step, const PlacedStep& placed) {
   return placed.is_message() && placed.is_large() && placed.shares_memory && !plan.lowering().in_place[step] &&
@@ -133,7 +158,7 @@ std::vector<std::uint32_t> asked_in_turn(const std::vector<PlacedStep>& steps) {
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
                        const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
-  const bool lends_one_way = lending.receipts && is_one_way(plan);
+  const MessageRules rules{plan, layout.is_listed(), lending, lending.receipts && is_one_way(plan)};
   steps.reserve(plan.steps().size());
   bool any_sends = false;
   for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {
@@ -145,18 +170,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.node = members.node(step.peer);
       placed.shares_memory = shares_memory(placed.node);
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
-      const bool is_combined = lowering.in_place[index];
-      const bool may_be_lent = placed.shares_memory && (is_combined || !layout.is_listed());
-      const bool is_lent_between =
-          may_be_lent && lowering.lent[index] && lending.include(placed.data.bytes, is_combined);
-      // Over what nobody combines nobody writes: in place it is copied onto itself at most.
-      placed.may_be_written_over = is_lent_between && is_combined;
-      const bool is_read =
-          placed.is_large() && (is_combined || receivers_read(plan.schedule().shape, placed.data.bytes));
-      placed.is_lent = is_lent_between || (may_be_lent && is_read && lends_one_way && placed.data.bytes <= piece_bytes);
-      placed.is_pulled = placed.is_lent || (placed.shares_memory && is_read);
-      const bool is_copied = placed.is_pulled && step.kind == StepKind::receive && !is_combined;
-      if (is_copied) placed.left_from = index;
+      decide_way(placed, index, rules);
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
       fits_inline &= is_sent || (placed.is_lent && placed.data.bytes <= piece_bytes);
       lends |= placed.is_lent;

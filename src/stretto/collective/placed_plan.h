@@ -36,7 +36,7 @@ struct PlacedStep {
   /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent` it is sent instead where it can't be
   /// read there.
   bool is_pulled = false;
-  bool is_lent = false;                    ///< see Lowering::lent
+  bool is_lent = false;                    ///< see Lowering::lent; or one way, between two (decision 69)
   bool may_be_written_over = false;        ///< of what is lent: by this call, where it is in place
   bool has_several_readers = false;        ///< of a pulled send: others read the same data
   bool may_be_private = false;             ///< of a pulled send: see PrivateReads::place_for

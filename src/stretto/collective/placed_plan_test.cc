@@ -253,6 +253,41 @@ TEST(PlacedPlan, WhatIsGivenOneWayIsLentBetweenTwo) {
   EXPECT_FALSE(is_lent(cases.front(), piece_bytes, 0, {7, 3, 5}, false));
 }
 
+// What is lent so is given up to whoever reads it, though the sender goes on.
+TEST(PlacedPlan, WhoOnlyGivesToOneWritesOverNothingThatItGave) {
+  const auto overlap = [](const schedule::BlockRef& a, const schedule::BlockRef& b) {
+    return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
+  };
+  const auto expect_kept = [&](const Plan& plan) {
+    const auto& steps = plan.steps();
+    for (std::size_t sent = 0; sent < steps.size(); ++sent) {
+      if (steps[sent].kind != StepKind::send) continue;
+      for (std::size_t later = sent + 1; later < steps.size(); ++later) {
+        if (steps[later].kind == StepKind::send) continue;
+        EXPECT_FALSE(overlap(steps[later].destination(), steps[sent].source())) << plan.algorithm().name();
+      }
+    }
+  };
+  std::size_t givers = 0;
+  for (const schedule::Algorithm* const algorithm : schedule::algorithms()) {
+    for (const Rank root : {0U, 1U}) {
+      for (const std::uint32_t segments : {1U, 2U, 5U}) {
+        const schedule::Shape asked{.operation = algorithm->operation(), .size = 2, .root = root};
+        const schedule::Shape shape = algorithm->with_segments(asked, segments);
+        if (!algorithm->supports(shape)) continue;
+        for (Rank me = 0; me < 2; ++me) {
+          const Plan plan(*algorithm, shape, me);
+          const auto receives = [](const Step& step) { return step.kind == StepKind::receive; };
+          if (std::any_of(plan.steps().begin(), plan.steps().end(), receives)) continue;
+          expect_kept(plan);
+          ++givers;
+        }
+      }
+    }
+  }
+  EXPECT_GE(givers, 50U);
+}
+
 // Where processes read each other (decision 68).
 TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
   const auto sends = [](const char* algorithm, Operation operation, std::size_t bytes, const Group& members,
