@@ -432,12 +432,11 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
   if (!operation_.has_size(from, header.call, header.bytes, step)) return;
   const bool fits = step_at(step).is_large() ? header.available <= header.bytes : header.available == header.bytes;
-  if (!step_at(step).is_pulled || !fits) operation_.refuse(from, "grants what is not read");
-  if (operation_.states_.has_message(step)) {
-    // It was granted whole, and that has overtaken a part.
-    if (step_at(step).is_lent) return;
+  const bool is_over = operation_.states_.has_message(step);
+  if (!step_at(step).is_pulled || !fits || (is_over && !step_at(step).is_lent)) {
     operation_.refuse(from, "grants what is not read");
   }
+  if (is_over) return;  // it was granted whole, and that has overtaken a part
   engage();
   Transfer& incoming = transfer(step);
   if (!incoming.known) accept_window(step, header, from);
