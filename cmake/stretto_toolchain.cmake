@@ -42,7 +42,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 if(STRETTO_SANITIZE)
-  set(sanitizer_flags -fsanitize=${STRETTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # Reports name functions and lines, no variables: -g1 has all of it.
+  set(sanitizer_flags -fsanitize=${STRETTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_compile_options(stretto_flags INTERFACE ${sanitizer_flags})
   target_link_options(stretto_flags INTERFACE ${sanitizer_flags})
   # UCX hooks mmap when it is loaded, before a sanitizer that is linked statically is up: such programs crash at start.

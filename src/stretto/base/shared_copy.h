@@ -21,7 +21,7 @@ class CopyChoice {
 
   bool past_caches() const noexcept { return past_caches_; }
   /// Of each copy that would be written past the caches: whether its first `trial_bytes` are not, to see how long that
-  /// takes now.
+  /// takes now. Of each one that would be left out: whether it is made.
   bool tries_again() noexcept {
     if (++copies_since_trial_ < copies_between_trials) return false;
     copies_since_trial_ = 0;
@@ -50,6 +50,9 @@ class SharedCopy {
  public:
   /// Copies `from` to the bytes at `to`, which lie apart. What is stored afterwards is seen no earlier.
   void copy(std::byte* to, ConstByteSpan from) noexcept;
+  /// Whether who makes what that processor reads may as well store it there itself. Now and then not, so that a copy
+  /// shows how long one takes.
+  bool goes_without() noexcept { return !choice_.past_caches() && !choice_.tries_again(); }
 
  private:
   CopyChoice choice_;

@@ -67,5 +67,13 @@ TEST(CopyChoice, ComesBackWhenATrialIsFast) {
   EXPECT_FALSE(choice.past_caches());
 }
 
+TEST(SharedCopy, IsNowAndThenMadeWhereItCouldBeLeftOut) {
+  SharedCopy copy;
+  int made = 0;
+  for (int i = 0; i < 1000; ++i) made += !copy.goes_without();
+  EXPECT_GT(made, 10);
+  EXPECT_LT(made, 100);
+}
+
 }  // namespace
 }  // namespace stretto

@@ -27,38 +27,46 @@ namespace stretto::kernels {
 namespace {
 
 // The one loop. Inlined, it is compiled for the instruction set of its caller.
-template <class T, class Op>
-[[gnu::always_inline]] inline void apply(T* out, const T* left, const T* right, std::size_t count) {
+template <bool twice, class T, class Op>
+[[gnu::always_inline]] inline void apply(T* out, [[maybe_unused]] T* also, const T* left, const T* right,
+                                         std::size_t count) {
   STRETTO_KERNELS_INDEPENDENT
-  for (std::size_t i = 0; i < count; ++i) out[i] = Op{}(left[i], right[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const T result = Op{}(left[i], right[i]);
+    out[i] = result;
+    if constexpr (twice) also[i] = result;
+  }
 }
 
 template <class T, class Op>
-void by_base(T* out, const T* left, const T* right, std::size_t count) {
-  apply<T, Op>(out, left, right, count);
+void by_base(T* out, T* also, const T* left, const T* right, std::size_t count) {
+  if (also != nullptr) return apply<true, T, Op>(out, also, left, right, count);
+  apply<false, T, Op>(out, also, left, right, count);
 }
 
 #if defined(STRETTO_KERNELS_X86)
 // The allocator aligns to 16 bytes. Then every second store, or each, would touch two cache lines: so a few elements go
 // first.
-template <std::size_t vector_bytes, class T, class Op>
-[[gnu::always_inline]] inline void apply_aligned(T* out, const T* left, const T* right, std::size_t count) {
+template <std::size_t vector_bytes, bool twice, class T, class Op>
+[[gnu::always_inline]] inline void apply_aligned(T* out, T* also, const T* left, const T* right, std::size_t count) {
   constexpr std::size_t worth_aligning = 1024;
   const std::size_t over = reinterpret_cast<std::uintptr_t>(out) % vector_bytes;
   if (over != 0 && count * sizeof(T) >= worth_aligning) {
     const std::size_t head = (vector_bytes - over) / sizeof(T);
-    apply<T, Op>(out, left, right, head);
+    apply<twice, T, Op>(out, also, left, right, head);
     out += head;
+    if constexpr (twice) also += head;
     left += head;
     right += head;
     count -= head;
   }
-  apply<T, Op>(out, left, right, count);
+  apply<twice, T, Op>(out, also, left, right, count);
 }
 
 template <class T, class Op>
-[[gnu::target("avx2")]] void by_avx2(T* out, const T* left, const T* right, std::size_t count) {
-  apply_aligned<32, T, Op>(out, left, right, count);
+[[gnu::target("avx2")]] void by_avx2(T* out, T* also, const T* left, const T* right, std::size_t count) {
+  if (also != nullptr) return apply_aligned<32, true, T, Op>(out, also, left, right, count);
+  apply_aligned<32, false, T, Op>(out, also, left, right, count);
 }
 
 #if defined(__clang__)
@@ -68,8 +76,9 @@ template <class T, class Op>
 #endif
 
 template <class T, class Op>
-[[STRETTO_KERNELS_AVX512]] void by_avx512(T* out, const T* left, const T* right, std::size_t count) {
-  apply_aligned<64, T, Op>(out, left, right, count);
+[[STRETTO_KERNELS_AVX512]] void by_avx512(T* out, T* also, const T* left, const T* right, std::size_t count) {
+  if (also != nullptr) return apply_aligned<64, true, T, Op>(out, also, left, right, count);
+  apply_aligned<64, false, T, Op>(out, also, left, right, count);
 }
 #endif
 
@@ -112,16 +121,17 @@ const InstructionSet best_of_processor = find_best();
 InstructionSet best_instruction_set() noexcept { return best_of_processor; }
 
 template <Number T, Operator Op>
-void combine_by([[maybe_unused]] InstructionSet set, void* out, const void* left, const void* right,
+void combine_by([[maybe_unused]] InstructionSet set, void* out, void* also, const void* left, const void* right,
                 std::size_t count) noexcept {
   T* const to = static_cast<T*>(out);
+  T* const too = static_cast<T*>(also);
   const T* const a = static_cast<const T*>(left);
   const T* const b = static_cast<const T*>(right);
 #if defined(STRETTO_KERNELS_X86)
-  if (set == InstructionSet::avx512) return by_avx512<T, Op>(to, a, b, count);
-  if (set == InstructionSet::avx2) return by_avx2<T, Op>(to, a, b, count);
+  if (set == InstructionSet::avx512) return by_avx512<T, Op>(to, too, a, b, count);
+  if (set == InstructionSet::avx2) return by_avx2<T, Op>(to, too, a, b, count);
 #endif
-  by_base<T, Op>(to, a, b, count);
+  by_base<T, Op>(to, too, a, b, count);
 }
 
 template <Number T, Operator Op>
@@ -130,12 +140,19 @@ void combine(const void* /*op*/, void* out, const void* left, const void* right,
     *static_cast<T*>(out) = Op{}(*static_cast<const T*>(left), *static_cast<const T*>(right));
     return;
   }
-  combine_by<T, Op>(best_instruction_set(), out, left, right, count);
+  combine_by<T, Op>(best_instruction_set(), out, nullptr, left, right, count);
 }
 
-#define STRETTO_KERNELS_OF(T, Op)                                                                   \
-  template void combine<T, Op>(const void*, void*, const void*, const void*, std::size_t) noexcept; \
-  template void combine_by<T, Op>(InstructionSet, void*, const void*, const void*, std::size_t) noexcept;
+template <Number T, Operator Op>
+void combine_twice(const void* /*op*/, void* out, void* also, const void* left, const void* right,
+                   std::size_t count) noexcept {
+  combine_by<T, Op>(best_instruction_set(), out, also, left, right, count);
+}
+
+#define STRETTO_KERNELS_OF(T, Op)                                                                                \
+  template void combine<T, Op>(const void*, void*, const void*, const void*, std::size_t) noexcept;              \
+  template void combine_twice<T, Op>(const void*, void*, void*, const void*, const void*, std::size_t) noexcept; \
+  template void combine_by<T, Op>(InstructionSet, void*, void*, const void*, const void*, std::size_t) noexcept;
 
 #define STRETTO_KERNELS_OF_NUMBERS(T) \
   STRETTO_KERNELS_OF(T, Sum)          \

@@ -43,8 +43,15 @@ concept Operator =
 template <Number T, Operator Op>
 void combine(const void* op, void* out, const void* left, const void* right, std::size_t count) noexcept;
 
-/// The same by this instruction set. REQUIRES: is_supported(set).
+/// The same, and once more to `also`, which is apart from `out`, and `left`, `right`, or apart from both. Has the type
+/// of Reduction::CombineTwice.
 template <Number T, Operator Op>
-void combine_by(InstructionSet set, void* out, const void* left, const void* right, std::size_t count) noexcept;
+void combine_twice(const void* op, void* out, void* also, const void* left, const void* right,
+                   std::size_t count) noexcept;
+
+/// One or the other (`also` is null, or not) by this instruction set. REQUIRES: is_supported(set).
+template <Number T, Operator Op>
+void combine_by(InstructionSet set, void* out, void* also, const void* left, const void* right,
+                std::size_t count) noexcept;
 
 }  // namespace stretto::kernels

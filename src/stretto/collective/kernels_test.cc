@@ -136,7 +136,7 @@ std::string complaint(Combine combine) {
 
 template <class T, class Op, InstructionSet set>
 void by(void* out, const void* left, const void* right, std::size_t count) {
-  combine_by<T, Op>(set, out, left, right, count);
+  combine_by<T, Op>(set, out, nullptr, left, right, count);
 }
 
 template <class T, class Op>
@@ -144,16 +144,50 @@ void by_reduction(void* out, const void* left, const void* right, std::size_t co
   reduction_of<T, Op>.combine(nullptr, out, left, right, count);
 }
 
+// Stores twice by `combine`, the second time apart from all others or where the right terms are, and looks there.
+template <class T, bool over_right, class CombineTwice>
+void twice(const CombineTwice& combine, const void* out, const void* right, std::size_t count) {
+  std::vector<Buffer<T>> beside(1);
+  const std::size_t skip = count % Buffer<T>::line;  // aligned otherwise than `out` is
+  T* const also = beside[0].elements.data() + skip;
+  if (over_right) std::memcpy(static_cast<void*>(also), right, count * sizeof(T));
+  std::vector<Buffer<T>> expected = beside;
+  combine(also, over_right ? also : right);
+  std::memcpy(static_cast<void*>(expected[0].elements.data() + skip), out, count * sizeof(T));
+  EXPECT_TRUE(have_same_bits(beside[0], expected[0])) << count << " elements, the second time";
+}
+
+template <class T, class Op, InstructionSet set, bool over_right>
+void twice_by(void* out, const void* left, const void* right, std::size_t count) {
+  const auto combine = [&](void* also, const void* terms) { combine_by<T, Op>(set, out, also, left, terms, count); };
+  twice<T, over_right>(combine, out, right, count);
+}
+
+template <class T, class Op, bool over_right>
+void twice_by_reduction(void* out, const void* left, const void* right, std::size_t count) {
+  const auto combine = [&](void* also, const void* terms) {
+    reduction_of<T, Op>.combine_twice(nullptr, out, also, left, terms, count);
+  };
+  twice<T, over_right>(combine, out, right, count);
+}
+
+template <class T, class Op, InstructionSet set>
+void check_instruction_set(const char* name) {
+  if (!is_supported(set)) return;
+  for (const Combine each : {&by<T, Op, set>, &twice_by<T, Op, set, false>, &twice_by<T, Op, set, true>}) {
+    EXPECT_EQ((complaint<T, Op>(each)), "") << name;
+  }
+}
+
 template <class T, class Op>
 void check_operator(const char* name) {
-  EXPECT_EQ((complaint<T, Op>(&by<T, Op, InstructionSet::base>)), "") << name;
-  if (is_supported(InstructionSet::avx2)) {
-    EXPECT_EQ((complaint<T, Op>(&by<T, Op, InstructionSet::avx2>)), "") << name;
+  check_instruction_set<T, Op, InstructionSet::base>(name);
+  check_instruction_set<T, Op, InstructionSet::avx2>(name);
+  check_instruction_set<T, Op, InstructionSet::avx512>(name);
+  for (const Combine each :
+       {&by_reduction<T, Op>, &twice_by_reduction<T, Op, false>, &twice_by_reduction<T, Op, true>}) {
+    EXPECT_EQ((complaint<T, Op>(each)), "") << name;
   }
-  if (is_supported(InstructionSet::avx512)) {
-    EXPECT_EQ((complaint<T, Op>(&by<T, Op, InstructionSet::avx512>)), "") << name;
-  }
-  EXPECT_EQ((complaint<T, Op>(&by_reduction<T, Op>)), "") << name;
 }
 
 template <class T>

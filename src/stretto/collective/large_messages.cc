@@ -292,9 +292,16 @@ void LargeMessages::write_piece(std::uint32_t step, std::size_t upto) {
     copy_for_peer(step, place_of(step, outgoing.bytes), data.subspan(outgoing.bytes, bytes));
     outgoing.bytes += bytes;
   }
+  wrote(step, end);
+}
+
+// So much of a send is in the peer's memory.
+void LargeMessages::wrote(std::uint32_t step, std::size_t upto) {
+  Transfer& outgoing = transfer(step);
+  outgoing.bytes = upto;
   const bool each_piece = outgoing.landing != 0;
-  if (!each_piece || end == data.size()) return;
-  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(step_at(step).tag), end});
+  if (!each_piece || upto == step_at(step).data.bytes) return;
+  tell(step, fabric::MessageType::collective_landed, LandedHeader{operation_.header(step_at(step).tag), upto});
 }
 
 void LargeMessages::put_piece(std::uint32_t step) {
@@ -310,23 +317,51 @@ void LargeMessages::put_piece(std::uint32_t step) {
   ++outgoing.pieces;
 }
 
-void LargeMessages::note_combined(std::uint32_t step, std::size_t upto) {
+// Not where what the peer reads is better written past the caches.
+LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::size_t at, std::size_t most) {
+  const std::uint32_t send = only_follower_of(reduce);
+  if (send == Plan::none || !may_follow(send) || transfers_[send].bytes != at) return {};
+  const std::size_t end = std::min(at + most, writable(send));
+  if (end <= at || !operation_.service_.copy_for(step_at(send).node).goes_without()) return {};
+  return {send, {place_of(send, at), transfers_[send].window.in_one_piece(at, end)}};
+}
+
+std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexcept {
+  std::uint32_t only = Plan::none;
+  for (const std::uint32_t successor : operation_.plan().schedule().successors_of(reduce)) {
+    if (!follows(successor, reduce)) continue;
+    if (only != Plan::none) return Plan::none;
+    only = successor;
+  }
+  return only;
+}
+
+void LargeMessages::note_combined(std::uint32_t step, std::size_t upto, std::uint32_t written) {
   for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
     if (is_granted(receive)) say_taken(receive, upto);
   }
+  if (written != Plan::none) wrote(written, upto);
   let_followers_write(step, upto);
 }
 
+bool LargeMessages::follows(std::uint32_t send, std::uint32_t reduce) const noexcept {
+  return operation_.plan().lowering().follows[send] == reduce;
+}
+
+// Whether nothing else is waited for.
+bool LargeMessages::may_follow(std::uint32_t send) const noexcept {
+  return operation_.states_.waits_for_one(send) && !transfers_.empty() && transfers_[send].place != nullptr;
+}
+
 void LargeMessages::let_followers_write(std::uint32_t reduce, std::size_t upto) {
-  const Plan& plan = operation_.plan();
-  for (const std::uint32_t successor : plan.schedule().successors_of(reduce)) {
-    if (plan.lowering().follows[successor] == reduce) follow(successor, upto);
+  for (const std::uint32_t successor : operation_.plan().schedule().successors_of(reduce)) {
+    if (follows(successor, reduce)) follow(successor, upto);
   }
 }
 
 // So much of what a send waits for has been made.
 void LargeMessages::follow(std::uint32_t send, std::size_t upto) {
-  if (!operation_.states_.waits_for_one(send) || transfers_.empty() || transfers_[send].place == nullptr) return;
+  if (!may_follow(send) || transfers_[send].bytes >= upto) return;
   write_piece(send, upto);
   spend_piece();
 }

@@ -84,9 +84,17 @@ class LargeMessages {
   }
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
-  /// A reduce, or a receive that is copied, has come so far: the peers whose data it reads are told. What a reduce has
-  /// made is warm: sends of just that, whose receivers are ready, write it at once.
-  void note_combined(std::uint32_t step, std::size_t upto);
+  /// The only send of just what a reduce makes, whose receiver is ready: who combines may write that there, too
+  /// (decision 70).
+  struct Follower {
+    std::uint32_t send = Plan::none;
+    ByteSpan place;  ///< the peer's, for what comes next of the reduce
+  };
+  /// Of bytes `at` to `at` + `most` of what a reduce makes, or as many as there is room for; none: it is copied.
+  Follower follower_of(std::uint32_t reduce, std::size_t at, std::size_t most);
+  /// A reduce, or a receive that is copied, has come so far, and so has what `written` sends: the peers whose data it
+  /// reads are told. What a reduce has made is warm: other sends of just that write it at once.
+  void note_combined(std::uint32_t step, std::size_t upto, std::uint32_t written = Plan::none);
 
   // What the peers say. Throw Error(bad_input) for what no peer says.
 
@@ -149,8 +157,12 @@ class LargeMessages {
   void say_ready(std::uint32_t step, std::uint32_t granted = Plan::none);
   void send_later(std::uint32_t step);
   void write_piece(std::uint32_t step, std::size_t upto);
+  void wrote(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
   void say_taken(std::uint32_t step, std::size_t upto);
+  bool follows(std::uint32_t send, std::uint32_t reduce) const noexcept;
+  std::uint32_t only_follower_of(std::uint32_t reduce) const noexcept;
+  bool may_follow(std::uint32_t send) const noexcept;
   void let_followers_write(std::uint32_t reduce, std::size_t upto);
   void follow(std::uint32_t send, std::size_t upto);
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);

@@ -105,7 +105,7 @@ void LocalSteps::copy(std::uint32_t step) {
   const ByteSpan out = operation_.buffers_.bytes_of(what.destination);
   const Work work{step, out, nullptr, nullptr};
   if (out.size() <= eager_bytes && works_.empty() && !operation_.call_.reduction().as_task) {
-    do_piece_of(work, out.size());
+    do_piece_of(work, {out.size()});
     combined(step);
     return;
   }
@@ -143,14 +143,22 @@ std::size_t LocalSteps::available_of(const Work& work) const {
   return bytes / element * element;
 }
 
-// From where it has come to, so many bytes.
-void LocalSteps::do_piece_of(const Work& work, std::size_t bytes) const {
+// From where it has come to.
+void LocalSteps::do_piece_of(const Work& work, const Piece& piece) const {
   std::byte* const out = work.out.data() + work.done;
+  const std::size_t bytes = piece.bytes;
   if (work.is_copied) {
     operation_.large_.read_granted(work.step, work.done, {out, bytes});
     return;
   }
-  combine(out, term(work, PrivateReads::Side::left, bytes), term(work, PrivateReads::Side::right, bytes), bytes);
+  const std::byte* const left = term(work, PrivateReads::Side::left, bytes);
+  const std::byte* const right = term(work, PrivateReads::Side::right, bytes);
+  if (piece.also == nullptr) {
+    combine(out, left, right, bytes);
+    return;
+  }
+  const CollectiveCall& call = operation_.call_;
+  call.reduction().combine_twice(call.operator_state.get(), out, piece.also, left, right, bytes / call.element_bytes());
 }
 
 // Of a shard; or, of a step, here or granted by a peer.
@@ -183,12 +191,12 @@ void LocalSteps::do_piece() {
       return;
     }
     if (available == work.done && available < work.out.size()) continue;
-    const std::size_t bytes = std::min(most_at_once(work), available - work.done);
-    do_piece_of(work, bytes);
-    operation_.service_.endpoint().context().spend(cost_of(bytes));
-    work.done += bytes;
+    const Piece piece = next_piece(work, available);
+    do_piece_of(work, piece);
+    operation_.service_.endpoint().context().spend(cost_of(piece.bytes));
+    work.done += piece.bytes;
     const std::uint32_t step = work.step;
-    if (step != Plan::none) operation_.large_.note_combined(step, work.done);
+    if (step != Plan::none) operation_.large_.note_combined(step, work.done, piece.send);
     if (work.done == work.out.size()) {
       works_.erase(works_.begin() + static_cast<std::ptrdiff_t>(index));
       combined(step);
@@ -198,11 +206,26 @@ void LocalSteps::do_piece() {
   }
 }
 
+// Whether the kernel copies what is to be combined or copied.
+bool LocalSteps::reads_privately(const Work& work) const {
+  if (work.step == Plan::none) return false;
+  const PlacedStep& what = operation_.step_at(work.step);
+  return operation_.large_.is_private(what.left_from) || operation_.large_.is_private(what.right_from);
+}
+
 // Whole elements.
-std::size_t LocalSteps::most_at_once(const Work& work) const {
+LocalSteps::Piece LocalSteps::next_piece(const Work& work, std::size_t available) const {
   const std::size_t element = operation_.call_.element_bytes();
-  const bool is_read = work.is_copied && operation_.large_.is_private(work.step);
-  return std::max((is_read ? read_bytes : piece_bytes) / element, std::size_t{1}) * element;
+  const auto at_most = [&](std::size_t bytes) {
+    return std::min(std::max(bytes / element, std::size_t{1}) * element, available - work.done);
+  };
+  const bool is_read = reads_privately(work);
+  if (work.is_copied || work.step == Plan::none) return {at_most(is_read ? large_piece_bytes : piece_bytes)};
+  const std::size_t most = at_most(is_read ? piece_bytes : large_piece_bytes);
+  const LargeMessages::Follower follower = operation_.large_.follower_of(work.step, work.done, most);
+  const std::size_t bytes = follower.place.size() / element * element;
+  if (bytes == 0) return {at_most(piece_bytes)};
+  return {bytes, follower.place.data(), follower.send};
 }
 
 // Throws what begins no task.

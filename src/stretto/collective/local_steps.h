@@ -52,15 +52,22 @@ class LocalSteps {
     std::size_t done = 0;
     bool is_copied = false;
   };
+  // What of it is done in one go.
+  struct Piece {
+    std::size_t bytes = 0;
+    std::byte* also = nullptr;  // a peer's memory, where it is to be, too: by the send
+    std::uint32_t send = Plan::none;
+  };
   struct CombineTask;
   struct OperatorTask;
 
   void copy(std::uint32_t step);
   void do_later(const Work& work);
   void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
-  std::size_t most_at_once(const Work& work) const;
   std::size_t available_of(const Work& work) const;
-  void do_piece_of(const Work& work, std::size_t bytes) const;
+  bool reads_privately(const Work& work) const;
+  Piece next_piece(const Work& work, std::size_t available) const;
+  void do_piece_of(const Work& work, const Piece& piece) const;
   const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);

@@ -13,6 +13,7 @@
 
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
+#include "stretto/core/segment_array.h"
 
 // What reductions do with their operators, built-in and the user's, on every fabric that lives in one process.
 namespace stretto {
@@ -198,6 +199,49 @@ TEST_P(OperatorsTest, ElementsAreAligned) {
                     (std::array<std::int64_t, 4>{members, members * (members - 1) / 2, 3 * members, 4 * members}));
         }
       }
+    });
+  }
+}
+
+// Of no power of two bytes, so that pieces end anywhere; with a state; what comes first matters.
+struct Path {
+  std::uint32_t slope;
+  std::uint32_t rise;
+  std::uint32_t after;
+  bool operator==(const Path&) const = default;
+};
+struct Join {
+  static constexpr bool elementary = true;
+  std::uint32_t factor;
+  Path operator()(const Path& a, const Path& b) const noexcept {
+    return {a.slope * b.slope, factor * (a.rise * b.slope + b.rise), a.after ^ (b.after + 3 * a.after)};
+  }
+};
+
+// What is combined there is written to both, in place or not (decision 70).
+TEST_P(OperatorsTest, LongVectorsOfStructsComeOutRight) {
+  constexpr std::size_t count = 100'001;
+  const auto path = [](NodeId node, std::size_t i) {
+    const auto number = static_cast<std::uint32_t>(i);
+    return Path{2 * number + 1, number ^ (node + 1), 7 * node + number};
+  };
+  for (const std::uint32_t nodes : {2U, 3U}) {
+    run(nodes, [path](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const Join join{node.size() + 1};
+      SegmentArray<Path> in_segment(node, count);
+      std::vector<Path> input(count);
+      std::vector<Path> output(count);
+      for (std::size_t i = 0; i < count; ++i) in_segment[i] = input[i] = path(node.id(), i);
+      co_await allreduce(node, all, input, output, join);
+      co_await allreduce(node, all, in_segment, in_segment, join);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        Path expected = path(0, i);
+        for (NodeId next = 1; next < node.size(); ++next) expected = join(expected, path(next, i));
+        if (!(output[i] == expected && in_segment[i] == expected)) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0U);
     });
   }
 }

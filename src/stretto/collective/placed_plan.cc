@@ -111,7 +111,7 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
 // it combines that, it has to copy it first, which its sender would do meanwhile, had it nothing else to do.
 std::uint64_t most_read(const schedule::Shape& shape, bool is_combined) {
   constexpr std::uint64_t most_broadcast = std::uint64_t{1} << 20U;  // more finds no place in a core's caches
-  if (is_combined) return schedule::waits_for_all(shape.operation) ? read_bytes : piece_bytes;
+  if (is_combined) return schedule::waits_for_all(shape.operation) ? large_piece_bytes : piece_bytes;
   return shape.operation == schedule::Operation::broadcast ? most_broadcast : ~std::uint64_t{0};
 }
 

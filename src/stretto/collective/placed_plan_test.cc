@@ -318,8 +318,8 @@ TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
   EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, broadcast, two, false, may_be), all);
   EXPECT_EQ(sends("linear_broadcast", Operation::broadcast, broadcast + 4, two, false, may_be), none);
   EXPECT_EQ(sends("linear_scatter", Operation::scatter, 2 * broadcast, two, false, may_be), all);
-  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, read_bytes, two, false, may_be), all);
-  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, read_bytes + 4, two, false, may_be), none);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, large_piece_bytes, two, false, may_be), all);
+  EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, large_piece_bytes + 4, two, false, may_be), none);
   EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, four, false, may_be), none);
   EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes, two, false, may_be), all);
   EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes + 4, two, false, may_be), none);

@@ -91,12 +91,17 @@ struct Reduction {
   /// state_of_operator.
   using Combine = void (*)(const void* op, void* out, const void* left, const void* right, std::size_t count);
 
+  /// The same, and once more to `also`, which is apart from `out`, and `left`, `right`, or apart from both.
+  using CombineTwice = void (*)(const void* op, void* out, void* also, const void* left, const void* right,
+                                std::size_t count);
+
   /// The same by a task, of which it returns the completion. Throws Error(out_of_resources).
   using Spawn = Event (*)(Node& node, const void* op, void* out, const void* left, const void* right,
                           std::size_t count);
 
   Combine combine = nullptr;
-  Spawn spawn = nullptr;  ///< of a TaskOperator, instead of `combine`
+  CombineTwice combine_twice = nullptr;  ///< of what is not `as_task`
+  Spawn spawn = nullptr;                 ///< of a TaskOperator, instead of `combine`
   bool commutative = true;
   bool as_task = false;      ///< user code that may wait, or a TaskOperator: never under a baton
   std::uint64_t digest = 0;  ///< of operator and type, the same on all nodes
@@ -104,16 +109,31 @@ struct Reduction {
 
 namespace detail {
 
-template <class T, class Op>
-void combine_all(const Op& op, void* out, const void* left, const void* right, std::size_t count) {
-  T* const to = static_cast<T*>(out);
+/// `store(i, result)` is called for each element, in order.
+template <class T, class Op, class Store>
+void combine_each(const Op& op, const void* left, const void* right, std::size_t count, const Store& store) {
   const T* const a = static_cast<const T*>(left);
   const T* const b = static_cast<const T*>(right);
-  // `out` is one of the others or apart from both, so that no element depends on another one.
+  // What is stored to is one of the others or apart from both, so that no element depends on another one.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
-  for (std::size_t i = 0; i < count; ++i) to[i] = op(a[i], b[i]);
+  for (std::size_t i = 0; i < count; ++i) store(i, op(a[i], b[i]));
+}
+
+template <class T, class Op>
+void combine_all(const Op& op, void* out, const void* left, const void* right, std::size_t count) {
+  combine_each<T>(op, left, right, count,
+                  [to = static_cast<T*>(out)](std::size_t i, const T& result) { to[i] = result; });
+}
+
+template <class T, class Op>
+void combine_all_twice(const Op& op, void* out, void* also, const void* left, const void* right, std::size_t count) {
+  combine_each<T>(op, left, right, count,
+                  [to = static_cast<T*>(out), too = static_cast<T*>(also)](std::size_t i, const T& result) {
+                    to[i] = result;
+                    too[i] = result;
+                  });
 }
 
 inline constexpr int priority_of_collectives = 100;
@@ -137,6 +157,16 @@ constexpr bool is_stateless() {
   }
 }
 
+/// The one of a call, or one like any other.
+template <class T, class Op>
+decltype(auto) operator_of([[maybe_unused]] const void* state) {
+  if constexpr (is_stateless<T, Op>()) {
+    return Op{};
+  } else {
+    return *static_cast<const Op*>(state);
+  }
+}
+
 template <class T, class Op>
 constexpr Reduction make_reduction() {
   Reduction reduction;
@@ -144,14 +174,17 @@ constexpr Reduction make_reduction() {
     reduction.spawn = &spawn_operator<T, Op>;
   } else if constexpr (kernels::Number<T> && kernels::Operator<Op>) {
     reduction.combine = &kernels::combine<T, Op>;
-  } else if constexpr (is_stateless<T, Op>()) {
-    reduction.combine = [](const void*, void* out, const void* left, const void* right, std::size_t count) {
-      combine_all<T>(Op{}, out, left, right, count);
-    };
+    reduction.combine_twice = &kernels::combine_twice<T, Op>;
   } else {
     reduction.combine = [](const void* state, void* out, const void* left, const void* right, std::size_t count) {
-      combine_all<T>(*static_cast<const Op*>(state), out, left, right, count);
+      combine_all<T>(operator_of<T, Op>(state), out, left, right, count);
     };
+    if constexpr (is_elementary<Op, T>()) {
+      reduction.combine_twice = [](const void* state, void* out, void* also, const void* left, const void* right,
+                                   std::size_t count) {
+        combine_all_twice<T>(operator_of<T, Op>(state), out, also, left, right, count);
+      };
+    }
   }
   reduction.commutative = is_commutative<Op>();
   reduction.as_task = !is_elementary<Op, T>();

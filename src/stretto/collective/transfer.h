@@ -12,8 +12,9 @@ namespace stretto {
 /// What an operation moves or combines in one go under the baton, so that small operations overtake. Who has no more
 /// than that is not waited for as one that takes long (see Context::engage).
 inline constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
-/// The same of what the kernel copies from another process, in less time where it is more at once (decision 69).
-inline constexpr std::size_t read_bytes = std::size_t{256} << 10U;
+/// The same of what takes less time where it is more at once: what the kernel copies from another process (decision
+/// 69), and what is combined and written to a peer at once (decision 70).
+inline constexpr std::size_t large_piece_bytes = std::size_t{256} << 10U;
 /// What is lent one way and staged is so whole up to here; of more its reader is told part by part (decision 66).
 inline constexpr std::size_t most_staged_whole = std::size_t{32} << 10U;
 constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
