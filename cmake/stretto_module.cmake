@@ -10,7 +10,6 @@ set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 # collects the folder's *.cc, recursively, by their names:
 #   *_multiprocess_test.cc  tests that start processes: program NAME_multiprocess_test, ctest label "multiprocess"
 #   *_test.cc               tests: program NAME_test, ctest label NAME
-#   *_bench.cc              not built here; benchmarks/ names the ones it wants
 #   *_fuzz.cc               fuzzers for libFuzzer, a program bin/NAME_thing_fuzz each; built if STRETTO_FUZZERS is on
 #   main.cc                 the program bin/PROGRAM (needs PROGRAM)
 #   mpi/*.cc                its rival, see stretto_rival
@@ -44,7 +43,6 @@ function(stretto_module name)
   endforeach()
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
-  list(FILTER sources EXCLUDE REGEX "_bench\\.cc$")
   file(GLOB rival CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*.cc")
   if(rival)
     list(REMOVE_ITEM sources ${rival})

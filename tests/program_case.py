@@ -47,9 +47,9 @@ class InFolder(unittest.TestCase):
         self.assertEqual(run.returncode, code, run)
         return json.loads(run.stdout.splitlines()[-1])
 
-    def assert_refused(self, run, because):
-        """Status 1, and one line on standard error, in which the regular expression is found."""
-        self.assertEqual(run.returncode, 1, run)
+    def assert_refused(self, run, because, code=1):
+        """The status, and one line on standard error, in which the regular expression is found."""
+        self.assertEqual(run.returncode, code, run)
         self.assertRegex(run.stderr, rf"\A{Path(self.program).name}: [^\n]*{because}[^\n]*\n\Z")
 
 

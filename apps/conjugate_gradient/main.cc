@@ -29,9 +29,6 @@ using stretto::Task;
 using stretto::program::NamedFile;
 using stretto::program::write_file;
 
-constexpr int exit_bad = 1;
-constexpr int exit_not_converged = 2;
-
 /// What there is to solve, and how: shared by the nodes of this process.
 struct Job {
   Options options;
@@ -152,7 +149,7 @@ Task<> solve_on(Node& node, const Runtime& runtime, const Job& job, int* status)
     results.curves.push_back({std::string(name_of(method)), std::move(result.history)});
     if (results.solution.empty()) results.solution = std::move(result.solution);
   }
-  if (status != nullptr) *status = all_converged ? 0 : exit_not_converged;
+  if (status != nullptr) *status = all_converged ? 0 : stretto::program::exit_wrong;
   if (node.id() == 0) finish(job, results);
 }
 
@@ -163,13 +160,13 @@ int solve(const Options& options) {
                 options.rhs.empty() ? std::vector<double>(rows, 1.0) : read_vector(options.rhs, rows)};
   Runtime runtime(stretto::RuntimeOptions::from_environment());
   const Node* const first = runtime.nodes().front().get();
-  int status = exit_bad;  // unless it comes to a result
+  int status = stretto::program::exit_failed;  // unless it comes to a result
   try {
     runtime.run([&](Node& node) { return solve_on(node, runtime, job, &node == first ? &status : nullptr); });
   } catch (const Error& error) {
     // All nodes find out together what is wrong with the system: one of them says so.
     if (error.code() != ErrorCode::bad_input || first->id() == 0) throw;
-    return exit_bad;
+    return stretto::program::exit_failed;
   }
   return status;
 }

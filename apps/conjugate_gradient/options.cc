@@ -1,18 +1,17 @@
 #include "conjugate_gradient/options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <vector>
+
+#include "stretto/program/arguments.h"
 
 namespace conjugate_gradient {
 namespace {
 
-using stretto::program::numbers_of;
+using stretto::program::Arguments;
 using stretto::program::refuse;
-using stretto::program::word_for;
 
 constexpr const char* description =
     "Solves A x = b for a symmetric positive definite matrix by conjugate gradients with Jacobi's preconditioner,\n"
@@ -20,7 +19,7 @@ constexpr const char* description =
 
 constexpr const char* footer =
     "The residual that must meet the tolerance, and that is reported, is the true one, b - A x.\n"
-    "Exit status: 0 converged, 1 bad input or another error, 2 not converged.\n\n"
+    "Exit status: 0 converged, 1 bad input or another error, 2 bad command line, 3 not converged.\n\n"
     "Examples:\n"
     "  conjugate_gradient --poisson 64 64 64 --compare --plot convergence.svg\n"
     "  conjugate_gradient matrix.mtx --rhs b.mtx --solution x.mtx --tolerance 1e-10\n"
@@ -29,39 +28,37 @@ constexpr const char* footer =
 struct Raw {
   std::string matrix;
   std::vector<std::int64_t> poisson;
-  std::int64_t max_iterations = 0;
+  std::optional<std::int64_t> max_iterations;
   Options options{};
 };
 
-void declare(CLI::App& app, Raw& raw) {
+void declare(Arguments& arguments, Raw& raw) {
   Options& options = raw.options;
-  const std::map<std::string, Method> methods{{"classic", Method::classic}, {"pipelined", Method::pipelined}};
-  app.add_option("matrix", raw.matrix,
-                 "Matrix Market file: coordinate or array; real, integer or pattern; general or symmetric")
-      ->type_name("MATRIX");
-  app.add_option("--poisson", raw.poisson, "instead of a file: HPCG's 27-point problem on a grid of NX x NY x NZ")
-      ->expected(3)
-      ->type_name("NX NY NZ");
-  app.add_option("--rhs", options.rhs, "right-hand side, a Matrix Market file with one column (default: all ones)")
-      ->type_name("B.mtx");
-  app.add_option("--solution", options.solution, "write x here, as a Matrix Market array")->type_name("X.mtx");
-  app.add_option("--tolerance", options.solver.tolerance, "largest relative residual |b - A x| / |b|")
-      ->capture_default_str();
-  app.add_option("--max-iterations", raw.max_iterations, "give up after so many (default: 10 per row, at least 1000)")
-      ->type_name("N");
-  app.add_option("--method", options.solver.method,
-                 "classic: two reductions per iteration; pipelined: one, which overlaps the product (default)")
-      ->transform(word_for(numbers_of(methods)))
-      ->type_name("classic|pipelined");
-  app.add_option("--history", options.history, "write the relative residual of each iteration here, one per line")
-      ->type_name("FILE");
-  app.add_option("--plot", options.plot, "draw the relative residual of each iteration, an SVG picture")
-      ->type_name("FILE.svg");
-  app.add_flag("--compare", options.compare, "solve by the other method too: both in the table and in the picture");
-  app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
+  arguments
+      .option("matrix", raw.matrix,
+              "Matrix Market file: coordinate or array; real, integer or pattern; general or symmetric")
+      .type_name("MATRIX");
+  arguments.option("--poisson", raw.poisson, "instead of a file: HPCG's 27-point problem on a grid of NX x NY x NZ")
+      .values(3)
+      .type_name("NX NY NZ");
+  arguments.option("--rhs", options.rhs, "right-hand side, a Matrix Market file with one column (default: all ones)")
+      .type_name("B.mtx");
+  arguments.option("--solution", options.solution, "write x here, as a Matrix Market array").type_name("X.mtx");
+  arguments.option("--tolerance", options.solver.tolerance, "largest relative residual |b - A x| / |b|")
+      .shows_default();
+  arguments.option("--max-iterations", raw.max_iterations, "give up after so many (default: 10 per row, at least 1000)")
+      .type_name("N");
+  arguments.choice("--method", options.solver.method, {{"classic", Method::classic}, {"pipelined", Method::pipelined}},
+                   "classic: two reductions per iteration; pipelined: one, which overlaps the product (default)");
+  arguments.option("--history", options.history, "write the relative residual of each iteration here, one per line")
+      .type_name("FILE");
+  arguments.option("--plot", options.plot, "draw the relative residual of each iteration, an SVG picture")
+      .type_name("FILE.svg");
+  arguments.flag("--compare", options.compare, "solve by the other method too: both in the table and in the picture");
+  arguments.flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
-Options checked(const CLI::App& app, Raw raw) {
+Options checked(Raw raw) {
   Options& options = raw.options;
   if (raw.matrix.empty() == raw.poisson.empty()) {
     refuse(raw.matrix.empty() ? "name a matrix file, or ask for --poisson NX NY NZ"
@@ -70,8 +67,8 @@ Options checked(const CLI::App& app, Raw raw) {
   if (!(options.solver.tolerance > 0 && options.solver.tolerance < 1)) {
     refuse("--tolerance must lie between 0 and 1");
   }
-  if (app.count("--max-iterations") > 0 && raw.max_iterations < 1) refuse("--max-iterations must be at least 1");
-  options.solver.max_iterations = static_cast<std::size_t>(raw.max_iterations);
+  if (raw.max_iterations.value_or(1) < 1) refuse("--max-iterations must be at least 1");
+  options.solver.max_iterations = static_cast<std::size_t>(raw.max_iterations.value_or(0));
   if (raw.poisson.empty()) {
     options.matrix = raw.matrix;
     return options;
@@ -87,12 +84,12 @@ Options checked(const CLI::App& app, Raw raw) {
 }  // namespace
 
 std::variant<Options, Help> parse_options(int argc, const char* const* argv) {
-  CLI::App app(description, "conjugate_gradient");
-  app.footer(footer);
+  Arguments arguments("conjugate_gradient", description);
+  arguments.footer(footer);
   Raw raw;
-  declare(app, raw);
-  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
-  return checked(app, std::move(raw));
+  declare(arguments, raw);
+  if (auto help = arguments.parse(argc, argv)) return *std::move(help);
+  return checked(std::move(raw));
 }
 
 }  // namespace conjugate_gradient

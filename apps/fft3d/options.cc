@@ -1,12 +1,12 @@
 #include "fft3d/options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "stretto/base/units.h"
+#include "stretto/program/arguments.h"
 
 namespace fft3d {
 namespace {
 
+using stretto::program::Arguments;
 using stretto::program::refuse;
 
 constexpr std::uint64_t most_side = 65'536;
@@ -23,7 +23,7 @@ constexpr const char* description =
 
 constexpr const char* stretto_footer =
     "Any number of nodes, also one that does not divide the sides. Within a node FFTW transforms.\n"
-    "Exit status: 0 all went well, 1 bad input or another error, 2 the results are wrong.\n\n"
+    "Exit status: 0 all went well, 1 bad input or another error, 2 bad command line, 3 the results are wrong.\n\n"
     "Examples:\n"
     "  STRETTO_FABRIC=local:4 fft3d --n 64 64 64 --check\n"
     "  stretto run -n 2 fft3d --n 128 128 64 --planes-per-message 4 --json\n"
@@ -39,26 +39,26 @@ struct Raw {
   std::string planes_per_message;
   std::string repeat;
   std::string point_seconds;
-  std::string overlap = "both";
   Options options;
 };
 
-void declare(CLI::App& app, Raw& raw, Program program) {
+void declare(Arguments& arguments, Raw& raw, Program program) {
   Options& options = raw.options;
-  app.add_option("--n", raw.n, "points along x, y and z (default: 64 64 64)")->expected(3)->type_name("NX NY NZ");
-  app.add_option("--overlap", raw.overlap, "transform the next planes while others travel (default: both)")
-      ->check(CLI::IsMember({"on", "off", "both"}).description(""))
-      ->type_name("on|off|both");
-  app.add_option("--planes-per-message", raw.planes_per_message, "planes whose data travel together (default: 1)")
-      ->type_name("N");
-  app.add_option("--repeat", raw.repeat, "times that the forward transform is measured (default: 10)")->type_name("N");
+  arguments.option("--n", raw.n, "points along x, y and z (default: 64 64 64)").values(3).type_name("NX NY NZ");
+  arguments.choice("--overlap", options.overlaps,
+                   {{"on", {Overlap::on}}, {"off", {Overlap::off}}, {"both", {Overlap::on, Overlap::off}}},
+                   "transform the next planes while others travel (default: both)");
+  arguments.option("--planes-per-message", raw.planes_per_message, "planes whose data travel together (default: 1)")
+      .type_name("N");
+  arguments.option("--repeat", raw.repeat, "times that the forward transform is measured (default: 10)").type_name("N");
   if (program == Program::stretto) {
-    app.add_option("--point-cost", raw.point_seconds,
-                   "what a point of one dimension's transform costs in virtual time, on `sim` (default: 10ns)")
-        ->type_name("TIME");
-    app.add_flag("--check", options.check, "compare with FFTW's transform of the whole array, on node 0");
+    arguments
+        .option("--point-cost", raw.point_seconds,
+                "what a point of one dimension's transform costs in virtual time, on `sim` (default: 10ns)")
+        .type_name("TIME");
+    arguments.flag("--check", options.check, "compare with FFTW's transform of the whole array, on node 0");
   }
-  app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
+  arguments.flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
 Options checked(const Raw& raw) {
@@ -72,8 +72,6 @@ Options checked(const Raw& raw) {
     if (!raw.point_seconds.empty()) options.point_seconds = stretto::parse_duration(raw.point_seconds, "--point-cost");
   });
   if (options.n[0] * options.n[1] * options.n[2] > most_points) refuse("--n: more than 2^31 points");
-  if (raw.overlap == "on") options.overlaps = {Overlap::on};
-  if (raw.overlap == "off") options.overlaps = {Overlap::off};
   return options;
 }
 
@@ -82,11 +80,11 @@ Options checked(const Raw& raw) {
 std::string_view name_of(Overlap overlap) { return overlap == Overlap::on ? "on" : "off"; }
 
 std::variant<Options, Help> parse_options(int argc, const char* const* argv, Program program) {
-  CLI::App app(description, program == Program::stretto ? "fft3d" : "fft3d_mpi");
-  app.footer(program == Program::stretto ? stretto_footer : mpi_footer);
+  Arguments arguments(program == Program::stretto ? "fft3d" : "fft3d_mpi", description);
+  arguments.footer(program == Program::stretto ? stretto_footer : mpi_footer);
   Raw raw;
-  declare(app, raw, program);
-  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
+  declare(arguments, raw, program);
+  if (auto help = arguments.parse(argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

@@ -18,8 +18,6 @@ namespace {
 
 using namespace statistics;
 
-constexpr int exit_bad = 1;
-
 std::optional<std::string> why_not_writable(const Options& options) {
   using stretto::program::NamedFile;
   const std::array<NamedFile, 1> read{{{"the CSV file", options.source.file}}};
@@ -36,7 +34,7 @@ stretto::Task<> run_node(stretto::Node& node, const Options& options, std::atomi
   }
   const Agreement agreement = co_await agree(node, options.source, share);
   if (agreement.complaint) {
-    status = exit_bad;
+    status = stretto::program::exit_failed;
     if (node.id() == 0) std::fprintf(stderr, "statistics: %s\n", agreement.complaint->c_str());
     co_return;
   }

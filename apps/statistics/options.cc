@@ -1,17 +1,13 @@
 #include "statistics/options.h"
 
-#include <CLI/CLI.hpp>
-
-#include <map>
-
 #include "stretto/base/units.h"
+#include "stretto/program/arguments.h"
 
 namespace statistics {
 namespace {
 
-using stretto::program::numbers_of;
+using stretto::program::Arguments;
 using stretto::program::refuse;
-using stretto::program::word_for;
 
 constexpr std::uint64_t most_bins = 65'536;
 constexpr std::uint64_t most_repeats = 1'000'000;
@@ -35,8 +31,8 @@ constexpr const char* footer =
     "  aggregate  many-to-one-to-many: a task on node 0 fetches what each node has found, combines it, and sends the\n"
     "             model to all of them\n"
     "  both       both, and how far their results are apart (rounding)\n\n"
-    "Exit status: 0 all went well, 1 bad input or another error, 2 the methods' results differ by more than "
-    "rounding.\n\n"
+    "Exit status: 0 all went well, 1 bad input or another error, 2 bad command line, 3 the methods' results differ by\n"
+    "more than rounding.\n\n"
     "Examples:\n"
     "  statistics measurements.csv\n"
     "  STRETTO_FABRIC=local:4 statistics measurements.csv --columns height,weight --threshold 2 --deviations z.csv\n"
@@ -47,32 +43,32 @@ struct Raw {
   std::string bins;
   std::string threshold;
   std::string repeat;
-  std::string method = "native";
   Options options;
 };
 
-void declare(CLI::App& app, Raw& raw) {
+void declare(Arguments& arguments, Raw& raw) {
   Options& options = raw.options;
-  const std::map<std::string, Header> headers{{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}};
-  app.add_option("file", options.source.file, "the CSV file; all nodes must see the same one")->type_name("FILE.csv");
-  app.add_option("--columns", options.source.columns,
-                 "names or numbers (from 1) of the columns (default: those whose first row is a number or missing)")
-      ->type_name("A,B,C");
-  app.add_option("--header", options.source.header,
-                 "whether the first line names the columns (default: auto, if it holds text and no number)")
-      ->transform(word_for(numbers_of(headers)))
-      ->type_name("auto|yes|no");
-  app.add_option("--bins", raw.bins, "of each histogram, from the least to the greatest value (default: 10)")
-      ->type_name("N");
-  app.add_option("--threshold", raw.threshold, "what deviates by more standard deviations is an outlier (default: 3)")
-      ->type_name("K");
-  app.add_option("--deviations", options.deviations, "write each row's deviations here, as CSV")->type_name("FILE.csv");
-  app.add_option("--method", raw.method, "how the nodes' findings are combined (default: native)")
-      ->check(CLI::IsMember({"native", "aggregate", "both"}).description(""))
-      ->type_name("native|aggregate|both");
-  app.add_option("--repeat", raw.repeat, "times that combining the columns' moments is measured (default: 10)")
-      ->type_name("N");
-  app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
+  arguments.option("file", options.source.file, "the CSV file; all nodes must see the same one").type_name("FILE.csv");
+  arguments
+      .option("--columns", options.source.columns,
+              "names or numbers (from 1) of the columns (default: those whose first row is a number or missing)")
+      .type_name("A,B,C");
+  arguments.choice("--header", options.source.header,
+                   {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
+                   "whether the first line names the columns (default: auto, if it holds text and no number)");
+  arguments.option("--bins", raw.bins, "of each histogram, from the least to the greatest value (default: 10)")
+      .type_name("N");
+  arguments.option("--threshold", raw.threshold, "what deviates by more standard deviations is an outlier (default: 3)")
+      .type_name("K");
+  arguments.option("--deviations", options.deviations, "write each row's deviations here, as CSV")
+      .type_name("FILE.csv");
+  arguments.choice(
+      "--method", options.methods,
+      {{"native", {Method::native}}, {"aggregate", {Method::aggregate}}, {"both", {Method::native, Method::aggregate}}},
+      "how the nodes' findings are combined (default: native)");
+  arguments.option("--repeat", raw.repeat, "times that combining the columns' moments is measured (default: 10)")
+      .type_name("N");
+  arguments.flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
 Options checked(const Raw& raw) {
@@ -83,8 +79,6 @@ Options checked(const Raw& raw) {
     if (!raw.repeat.empty()) options.repeat = stretto::parse_count(raw.repeat, "--repeat", 1, most_repeats);
     if (!raw.threshold.empty()) options.threshold = stretto::parse_number(raw.threshold, "--threshold", 0, 1e9);
   });
-  if (raw.method != "native") options.methods = {Method::aggregate};
-  if (raw.method == "both") options.methods = {Method::native, Method::aggregate};
   return options;
 }
 
@@ -93,11 +87,11 @@ Options checked(const Raw& raw) {
 std::string_view name_of(Method method) { return method == Method::native ? "native" : "aggregate"; }
 
 std::variant<Options, Help> parse_options(int argc, const char* const* argv) {
-  CLI::App app(description, "statistics");
-  app.footer(footer);
+  Arguments arguments("statistics", description);
+  arguments.footer(footer);
   Raw raw;
-  declare(app, raw);
-  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
+  declare(arguments, raw);
+  if (auto help = arguments.parse(argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

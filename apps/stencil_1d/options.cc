@@ -1,18 +1,14 @@
 #include "stencil_1d/options.h"
 
-#include <CLI/CLI.hpp>
-
-#include <map>
-
 #include "stencil_1d/problem.h"
 #include "stretto/base/units.h"
+#include "stretto/program/arguments.h"
 
 namespace stencil_1d {
 namespace {
 
-using stretto::program::numbers_of;
+using stretto::program::Arguments;
 using stretto::program::refuse;
-using stretto::program::word_for;
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 28U;
 constexpr std::uint64_t most_iterations = 1'000'000;
@@ -30,7 +26,7 @@ constexpr const char* stretto_footer =
     "             phase barriers\n"
     "  aggregate  many-to-one-to-many: a task on node 0 launches the shards' tasks of each iteration and adds up what\n"
     "             they return\n\n"
-    "Exit status: 0 all went well, 1 bad input or another error, 2 the results are wrong.\n\n"
+    "Exit status: 0 all went well, 1 bad input or another error, 2 bad command line, 3 the results are wrong.\n\n"
     "Examples:\n"
     "  STRETTO_FABRIC=local:4 stencil_1d --method tasks\n"
     "  STRETTO_FABRIC=sim:512,latency=1.5us,overhead=0.5us,gap=0.5us,bandwidth=5GB/s,task=1us stencil_1d --json";
@@ -48,23 +44,22 @@ struct Raw {
   Options options;
 };
 
-void declare(CLI::App& app, Raw& raw, Program program) {
+void declare(Arguments& arguments, Raw& raw, Program program) {
   Options& options = raw.options;
   if (program == Program::stretto) {
-    const std::map<std::string, Method> methods{
-        {"native", Method::native}, {"tasks", Method::tasks}, {"aggregate", Method::aggregate}};
-    app.add_option("--method", options.method, "how the shards' results are added up (default: native)")
-        ->transform(word_for(numbers_of(methods)))
-        ->type_name("native|tasks|aggregate");
-    app.add_option("--point-cost", raw.point_seconds,
-                   "what a point of an iteration costs in virtual time, on the fabric `sim` (default: 10ns)")
-        ->type_name("TIME");
+    arguments.choice("--method", options.method,
+                     {{"native", Method::native}, {"tasks", Method::tasks}, {"aggregate", Method::aggregate}},
+                     "how the shards' results are added up (default: native)");
+    arguments
+        .option("--point-cost", raw.point_seconds,
+                "what a point of an iteration costs in virtual time, on the fabric `sim` (default: 10ns)")
+        .type_name("TIME");
   }
-  app.add_option("--points", raw.points, "grid points of each shard (default: 1000)")->type_name("N");
-  app.add_option("--iterations", raw.iterations, "how many (default: 20)")->type_name("N");
-  app.add_option("--skip", raw.skip, "leave the first N out of the statistics (default: 5)")->type_name("N");
-  app.add_flag("!--no-verify", options.verify, "do not compare with a serial run, which takes its time on one node");
-  app.add_flag("--json", options.json, "print one JSON object on the last line of stdout");
+  arguments.option("--points", raw.points, "grid points of each shard (default: 1000)").type_name("N");
+  arguments.option("--iterations", raw.iterations, "how many (default: 20)").type_name("N");
+  arguments.option("--skip", raw.skip, "leave the first N out of the statistics (default: 5)").type_name("N");
+  arguments.flag("!--no-verify", options.verify, "do not compare with a serial run, which takes its time on one node");
+  arguments.flag("--json", options.json, "print one JSON object on the last line of stdout");
 }
 
 Options checked(const Raw& raw) {
@@ -96,11 +91,11 @@ std::string_view name_of(Method method) {
 }
 
 std::variant<Options, Help> parse_options(int argc, const char* const* argv, Program program) {
-  CLI::App app(description, program == Program::stretto ? "stencil_1d" : "stencil_1d_mpi");
-  app.footer(program == Program::stretto ? stretto_footer : mpi_footer);
+  Arguments arguments(program == Program::stretto ? "stencil_1d" : "stencil_1d_mpi", description);
+  arguments.footer(program == Program::stretto ? stretto_footer : mpi_footer);
   Raw raw;
-  declare(app, raw, program);
-  if (auto help = stretto::program::parse(app, argc, argv)) return *std::move(help);
+  declare(arguments, raw, program);
+  if (auto help = arguments.parse(argc, argv)) return *std::move(help);
   return checked(raw);
 }
 

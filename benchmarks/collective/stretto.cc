@@ -7,8 +7,6 @@
 // are over the iterations. back_to_back_seconds is the mean of calls without barriers. operations.h says what sizes
 // mean, and what it is to rewrite the input.
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -16,7 +14,7 @@
 
 #include "collective/stretto_measurements.h"
 #include "stretto/core/runtime.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 
 namespace {
 
@@ -80,40 +78,42 @@ int measure(const Options& options) {
   return 0;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--measure", options.measure,
-                 "What: latency, overlap (of an all-reduce with a computation), idle (cpu of waiting nodes)")
-      ->check(CLI::IsMember({"latency", "overlap", "idle"}))
-      ->capture_default_str();
-  app.add_option("--operations", options.operations, "latency: which operations")
-      ->delimiter(',')
-      ->check(CLI::IsMember(options.operations))
-      ->capture_default_str();
-  app.add_option("--sizes", options.sizes, "latency: bytes of a vector or of a rank's block, multiples of 8")
-      ->delimiter(',')
-      ->check(stretto::program::whole_doubles())
-      ->capture_default_str();
-  app.add_option("--seconds", options.seconds, "latency: about how long to measure each operation and size")
-      ->check(stretto::program::measured_seconds())
-      ->capture_default_str();
-  app.add_option("--memory", options.memory,
-                 "Where the vectors lie: in the node's segment, or in the user's own memory")
-      ->check(CLI::IsMember({"segment", "user"}))
-      ->capture_default_str();
-  app.add_option("--input", options.input, "latency: whether the input is written anew before each call that is timed")
-      ->check(CLI::IsMember({"kept", "rewritten"}))
-      ->capture_default_str();
-  app.add_option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
-  app.add_flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
+void add_options(stretto::program::Arguments& arguments, Options& options) {
+  arguments
+      .option("--measure", options.measure,
+              "What: latency, overlap (of an all-reduce with a computation), idle (cpu of waiting nodes)")
+      .one_of({"latency", "overlap", "idle"})
+      .shows_default();
+  arguments.option("--operations", options.operations, "latency: which operations")
+      .comma_separated()
+      .one_of(options.operations)
+      .shows_default();
+  arguments.option("--sizes", options.sizes, "latency: bytes of a vector or of a rank's block, multiples of 8")
+      .comma_separated()
+      .whole_doubles()
+      .shows_default();
+  arguments.option("--seconds", options.seconds, "latency: about how long to measure each operation and size")
+      .measured_seconds()
+      .shows_default();
+  arguments
+      .option("--memory", options.memory, "Where the vectors lie: in the node's segment, or in the user's own memory")
+      .one_of({"segment", "user"})
+      .shows_default();
+  arguments
+      .option("--input", options.input, "latency: whether the input is written anew before each call that is timed")
+      .one_of({"kept", "rewritten"})
+      .shows_default();
+  arguments.option("--algorithm", options.algorithm, "Of the operations, by name; default: chosen");
+  arguments.flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  stretto::program::Arguments arguments(
+      "collective_bench",
       "Measures Stretto's collective operations on doubles, on the fabric of the environment; JSON lines to stdout.");
-  add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
-  return stretto::program::guarded("collective_bench", [&] { return measure(options); });
+  add_options(arguments, options);
+  return arguments.run(argc, argv, [&] { return measure(options); });
 }

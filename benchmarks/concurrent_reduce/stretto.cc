@@ -6,7 +6,6 @@
 // A latency is the maximum over the nodes of one call, each call after a barrier; the median and the 99th percentile
 // are over the iterations. back_to_back_seconds is the mean of calls without barriers. On `sim` times are virtual.
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 #include "concurrent_reduce/problem.h"
 #include "concurrent_reduce/stretto_variant.h"
 #include "stretto/core/runtime.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 #include "stretto/program/median.h"
 
 namespace {
@@ -109,20 +108,19 @@ int measure_all(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures the two concurrent reduces of the Aspen paper's Fig. 5 and 12; JSON lines to stdout.");
-  app.add_option("--sizes", options.sizes, "Bytes of each vector, multiples of 8")
-      ->delimiter(',')
-      ->check(stretto::program::whole_doubles());
-  app.add_option("--seconds", options.seconds, "About how long to measure each variant and size")
-      ->check(stretto::program::measured_seconds())
-      ->capture_default_str();
-  app.add_option(
-         "--listed", options.listed,
-         "In which order r2's participants are listed: badly (2, 1), so that both have twice the work in a stage "
-         "if nothing is done about it; or well (1, 2)")
-      ->check(CLI::IsMember({"badly", "well"}))
-      ->capture_default_str();
-  app.add_option("--algorithm", options.algorithm, "Of the general reduces, by name; default: chosen");
-  CLI11_PARSE(app, argc, argv);
-  return stretto::program::guarded("concurrent_reduce_bench", [&] { return measure_all(options); });
+  stretto::program::Arguments arguments(
+      "concurrent_reduce_bench",
+      "Measures the two concurrent reduces of the Aspen paper's Fig. 5 and 12; JSON lines to stdout.");
+  arguments.option("--sizes", options.sizes, "Bytes of each vector, multiples of 8").comma_separated().whole_doubles();
+  arguments.option("--seconds", options.seconds, "About how long to measure each variant and size")
+      .measured_seconds()
+      .shows_default();
+  arguments
+      .option("--listed", options.listed,
+              "In which order r2's participants are listed: badly (2, 1), so that both have twice the work in a stage "
+              "if nothing is done about it; or well (1, 2)")
+      .one_of({"badly", "well"})
+      .shows_default();
+  arguments.option("--algorithm", options.algorithm, "Of the general reduces, by name; default: chosen");
+  return arguments.run(argc, argv, [&] { return measure_all(options); });
 }

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "stretto/core/runtime.h"
+#include "stretto/program/arguments.h"
 #include "stretto/program/median.h"
 
 namespace {
@@ -209,17 +209,7 @@ void idle_job() {
               share);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc > 1) {
-    if (argc > 2 || std::string(argv[1]) != "--processes") {
-      std::fprintf(stderr, "event_bench: known is --processes, under stretto run -n 2\n");
-      return 2;
-    }
-    in_main("cluster", "chain_between_processes", "", "ns_per_hop", chain_between_processes);
-    return 0;
-  }
+void measure_nodes_of_one_process() {
   in_main("local:1", "chain", "", "ns_per_hop", chain);
   in_main("local:2", "chain", "", "ns_per_hop", chain);
   for (const std::size_t width : {4U, 16U, 64U}) {
@@ -235,5 +225,22 @@ int main(int argc, char** argv) {
   in_main("local:1", "coroutine_round_trip", "", "ns_per_round_trip",
           [](Runtime&, Node& node) { return coroutine_round_trips(node); });
   idle_job();
+}
+
+int measure(bool processes) {
+  if (processes) {
+    in_main("cluster", "chain_between_processes", "", "ns_per_hop", chain_between_processes);
+  } else {
+    measure_nodes_of_one_process();
+  }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool processes = false;
+  stretto::program::Arguments arguments("event_bench", "Measures what events and tasks cost; JSON lines to stdout.");
+  arguments.flag("--processes", processes, "Only a chain between two processes; under stretto run -n 2");
+  return arguments.run(argc, argv, [&] { return measure(processes); });
 }

@@ -3,12 +3,10 @@
 // find their data in the caches of who reads them, calls after a computation what others have left there. One JSON
 // object a line, measured as collective/ measures; scripts/bench prints it beside Stretto and the MPIs.
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -18,6 +16,7 @@
 
 #include "limits/pair.h"
 #include "stretto/base/affinity.h"
+#include "stretto/program/arguments.h"
 #include "stretto/program/computation.h"
 #include "stretto/program/median.h"
 #include "stretto/program/overlap.h"
@@ -153,36 +152,38 @@ void measure_overlap() {
   }
 }
 
+struct Options {
+  std::vector<std::size_t> sizes = {8, 1024, 8192, 65536, std::size_t{1} << 20U};
+  std::string measure = "latency";
+  double seconds = 0.1;
+};
+
+int measure(const Options& options) {
+  if (stretto::usable_cores() < 2) throw std::runtime_error("two threads that poll need two cores, there is one");
+  if (options.measure == "overlap") {
+    measure_overlap();
+  } else {
+    for (const std::size_t bytes : options.sizes) measure_size(bytes, options.seconds);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::size_t> sizes = {8, 1024, 8192, 65536, std::size_t{1} << 20U};
-  std::string what = "latency";
-  double seconds = 0.1;
-  CLI::App app("Measures an all-reduce of two threads that do nothing else, on two cores; JSON lines to stdout.");
-  app.add_option("--measure", what, "What: latency, overlap (with a computation, of 1 MiB)")
-      ->check(CLI::IsMember({"latency", "overlap"}))
-      ->capture_default_str();
-  app.add_option("--sizes", sizes, "Bytes of the vector, multiples of 8")->delimiter(',')->capture_default_str();
-  app.add_option("--seconds", seconds, "About how long to measure each size")
-      ->check(CLI::Range(1e-6, 3600.0))
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-    if (stretto::usable_cores() < 2) throw std::runtime_error("two threads that poll need two cores, there is one");
-    if (what == "overlap") {
-      measure_overlap();
-      return EXIT_SUCCESS;
-    }
-    for (const std::size_t bytes : sizes) {
-      if (bytes == 0 || bytes % sizeof(double) != 0) throw std::runtime_error("--sizes are multiples of 8 bytes");
-      measure_size(bytes, seconds);
-    }
-    return EXIT_SUCCESS;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  } catch (const std::exception& error) {
-    std::cerr << "limits_bench: " << error.what() << '\n';
-    return EXIT_FAILURE;
-  }
+  Options options;
+  stretto::program::Arguments arguments(
+      "limits_bench",
+      "Measures an all-reduce of two threads that do nothing else, on two cores; JSON lines to stdout.");
+  arguments.option("--measure", options.measure, "What: latency, overlap (with a computation, of 1 MiB)")
+      .one_of({"latency", "overlap"})
+      .shows_default();
+  arguments.option("--sizes", options.sizes, "Bytes of the vector, multiples of 8")
+      .comma_separated()
+      .whole_doubles()
+      .shows_default();
+  arguments.option("--seconds", options.seconds, "About how long to measure each size")
+      .measured_seconds()
+      .shows_default();
+  return arguments.run(argc, argv, [&] { return measure(options); });
 }

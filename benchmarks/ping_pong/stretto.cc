@@ -3,7 +3,6 @@
 //   stretto run -n 2 build/release/bin/ping_pong_bench --pin        processes
 //   STRETTO_FABRIC=local:2 build/release/bin/ping_pong_bench        nodes of one process
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include "ping_pong/problem.h"
 #include "ping_pong/stretto_courier.h"
 #include "stretto/core/runtime.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 
 namespace {
 
@@ -107,14 +106,12 @@ int measure_all(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures messages between two nodes, the Aspen paper's Fig. 9 and 11; JSON lines to stdout.");
-  app.add_option("--sizes", options.sizes, "Bytes of each message, multiples of 8")
-      ->delimiter(',')
-      ->check(stretto::program::whole_doubles());
-  app.add_option("--seconds", options.seconds, "About how long to measure each test, variant and size")
-      ->check(stretto::program::measured_seconds())
-      ->capture_default_str();
-  app.add_flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
-  CLI11_PARSE(app, argc, argv);
-  return stretto::program::guarded("ping_pong_bench", [&] { return measure_all(options); });
+  stretto::program::Arguments arguments(
+      "ping_pong_bench", "Measures messages between two nodes, the Aspen paper's Fig. 9 and 11; JSON lines to stdout.");
+  arguments.option("--sizes", options.sizes, "Bytes of each message, multiples of 8").comma_separated().whole_doubles();
+  arguments.option("--seconds", options.seconds, "About how long to measure each test, variant and size")
+      .measured_seconds()
+      .shows_default();
+  arguments.flag("--pin", options.pin, "Keep each worker on one core, its own where there are enough");
+  return arguments.run(argc, argv, [&] { return measure_all(options); });
 }

@@ -10,7 +10,6 @@
 //
 // Ranks are processes. A time is the maximum over the ranks, each call after a barrier in shared memory.
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -32,6 +31,7 @@
 
 #include "sockets/ring.h"
 #include "stretto/base/affinity.h"
+#include "stretto/program/arguments.h"
 #include "stretto/program/computation.h"
 #include "stretto/program/median.h"
 #include "stretto/program/overlap.h"
@@ -246,45 +246,38 @@ int run_ranks(const Options& options) {
 
 void check(const std::vector<std::string>& list, const char* option, int ranks) {
   if (int(list.size()) == ranks) return;
-  throw CLI::ValidationError(
-      option, "needs one for each of the " + std::to_string(ranks) + " ranks, not " + std::to_string(list.size()));
+  stretto::program::refuse(option + std::string(": needs one for each of the ") + std::to_string(ranks) +
+                           " ranks, not " + std::to_string(list.size()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures plain TCP sockets with the bytes of an all-reduce by a ring; JSON lines to stdout.");
-  app.add_option("--ranks", options.ranks, "Processes in the ring")
-      ->check(CLI::Range(2, most_ranks))
-      ->capture_default_str();
-  app.add_option("--namespaces", options.namespaces, "The network namespace of each rank; default: this one")
-      ->delimiter(',');
-  app.add_option("--addresses", options.addresses.hosts, "The IPv4 address of each rank; default: 127.0.0.1")
-      ->delimiter(',');
-  app.add_option("--port", options.addresses.port, "Of rank 0; the others' follow")
-      ->check(CLI::Range(1, 65535 - most_ranks))
-      ->capture_default_str();
-  app.add_option("--measure", options.measure, "What: latency, overlap (with a computation, of 1 MiB)")
-      ->check(CLI::IsMember({"latency", "overlap"}))
-      ->capture_default_str();
-  app.add_flag("--bind", options.bind, "Rank 0 to the first core, rank 1 to the second, and so on");
-  app.add_option("--sizes", options.sizes, "Bytes of the vector")->delimiter(',')->capture_default_str();
-  app.add_option("--seconds", options.seconds, "About how long to measure each size")
-      ->check(CLI::Range(1e-6, 3600.0))
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
+  stretto::program::Arguments arguments(
+      "sockets_bench", "Measures plain TCP sockets with the bytes of an all-reduce by a ring; JSON lines to stdout.");
+  arguments.option("--ranks", options.ranks, "Processes in the ring").between(2, most_ranks).shows_default();
+  arguments.option("--namespaces", options.namespaces, "The network namespace of each rank; default: this one")
+      .comma_separated();
+  arguments.option("--addresses", options.addresses.hosts, "The IPv4 address of each rank; default: 127.0.0.1")
+      .comma_separated();
+  arguments.option("--port", options.addresses.port, "Of rank 0; the others' follow")
+      .between(1, 65535 - most_ranks)
+      .shows_default();
+  arguments.option("--measure", options.measure, "What: latency, overlap (with a computation, of 1 MiB)")
+      .one_of({"latency", "overlap"})
+      .shows_default();
+  arguments.flag("--bind", options.bind, "Rank 0 to the first core, rank 1 to the second, and so on");
+  arguments.option("--sizes", options.sizes, "Bytes of the vector").comma_separated().shows_default();
+  arguments.option("--seconds", options.seconds, "About how long to measure each size")
+      .measured_seconds()
+      .shows_default();
+  return arguments.run(argc, argv, [&] {
     if (options.addresses.hosts.empty()) {
       options.addresses.hosts.assign(std::size_t(options.ranks), "127.0.0.1");
     }
     check(options.addresses.hosts, "--addresses", options.ranks);
     if (!options.namespaces.empty()) check(options.namespaces, "--namespaces", options.ranks);
     return run_ranks(options);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  } catch (const std::exception& error) {
-    std::cerr << "sockets_bench: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

@@ -105,10 +105,10 @@ class Results(InFolder):
         self.assertEqual(history[0], 1)
         self.assertEqual(history[-1], found["relative_residual"])
 
-    def test_not_converged_is_status_2(self):
+    def test_not_converged_is_status_3(self):
         for method in METHODS:
             run = self.run_nodes("--poisson", 8, 8, 8, "--max-iterations", 3, "--method", method, "--json")
-            found = self.result(run, code=2)
+            found = self.result(run, code=3)
             self.assertIs(found["converged"], False)
             self.assertEqual(found["iterations"], 3)
             self.assertIn("NOT CONVERGED", run.stdout)
@@ -126,12 +126,12 @@ class Results(InFolder):
 
 
 class Refusals(InFolder):
-    """Whatever is wrong gives one clear line on standard error, status 1, and no result."""
+    """Whatever is wrong gives one clear line on standard error, a status, and no result."""
 
-    def refused(self, *arguments, because, fabric="local:3"):
+    def refused(self, *arguments, because, fabric="local:3", code=1):
         for method in METHODS:
             run = self.run_nodes(*arguments, "--method", method, "--json", fabric=fabric)
-            self.assert_refused(run, because)
+            self.assert_refused(run, because, code)
             self.assertNotIn('"converged"', run.stdout)
 
     def refused_file(self, text, because, *arguments):
@@ -208,10 +208,10 @@ class Refusals(InFolder):
         self.assertFalse((self.folder / "x").exists())
 
     def test_bad_command_lines(self):
-        self.refused(because="name a matrix file")
-        self.refused("--poisson", 4, 4, because="")
-        self.refused("--poisson", 4, 4, 4, "--tolerance", -1, because="--tolerance")
-        self.refused("--poisson", 4, 4, 4, "--toleranse", 1, because="--toleranse")
+        self.refused(because="name a matrix file", code=2)
+        self.refused("--poisson", 4, 4, because="", code=2)
+        self.refused("--poisson", 4, 4, 4, "--tolerance", -1, because="--tolerance", code=2)
+        self.refused("--poisson", 4, 4, 4, "--toleranse", 1, because="--toleranse", code=2)
 
     def test_bad_settings(self):
         self.refused("--poisson", 4, 4, 4, because="STRETTO_FABRIC", fabric="loca:3")
@@ -289,8 +289,8 @@ class Processes(NeedsLauncher):
         self.assertEqual(run.stdout.count("poisson"), 1)
         self.assertEqual(len(re.findall(r"(?m)^pipelined ", run.stdout)), 1)
 
-    def test_not_converged_is_status_2(self):
-        self.assertEqual(self.run_processes(2, "--poisson", 8, 8, 8, "--max-iterations", 2).returncode, 2)
+    def test_not_converged_is_status_3(self):
+        self.assertEqual(self.run_processes(2, "--poisson", 8, 8, 8, "--max-iterations", 2).returncode, 3)
 
     def test_not_positive_definite(self):
         text = coordinates(50, [(i, i, 1) for i in range(1, 51)] + [(i + 1, i, -1) for i in range(1, 50)])

@@ -195,10 +195,11 @@ class Failure(unittest.TestCase):
         self.assertIn("STRETTO_FABRIC=local:4", result.stderr)
 
     def test_misuse_of_the_command_is_explained(self):
-        for arguments in (["-n", "0", "true"], ["-n", "70000", "true"], ["-n", "2"], ["true"], ["-n", "x", "true"],
-                          ["-n", "2", "--hosts", "a,b", "true"], ["-n", "2", "--bind", "0.0.0.0", "true"]):
+        for code, arguments in ((2, ["-n", "0", "true"]), (2, ["-n", "70000", "true"]), (2, ["true"]),
+                                (2, ["-n", "x", "true"]), (1, ["-n", "2"]), (1, ["-n", "2", "--hosts", "a,b", "true"]),
+                                (1, ["-n", "2", "--bind", "0.0.0.0", "true"])):
             result = call([STRETTO, "run", *arguments])
-            self.assertNotEqual(result.returncode, 0, arguments)
+            self.assertEqual(result.returncode, code, arguments)
             self.assertTrue(result.stderr, arguments)
 
 

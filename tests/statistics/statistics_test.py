@@ -100,13 +100,13 @@ class Results(InFolder):
 
 
 class Refusals(InFolder):
-    """Whatever is wrong gives one clear line on standard error, status 1, and no result, on every number of nodes."""
+    """Whatever is wrong gives one clear line on standard error, a status, and no result, on every number of nodes."""
 
-    def refused(self, *arguments, because, fabrics=("local:1", "local:3", "local:16", "sim:5")):
+    def refused(self, *arguments, because, fabrics=("local:1", "local:3", "local:16", "sim:5"), code=1):
         for fabric in fabrics:
             for method in METHODS:
                 run = self.run_nodes(*arguments, "--method", method, "--json", fabric=fabric)
-                self.assert_refused(run, because)
+                self.assert_refused(run, because, code)
                 self.assertEqual(run.stdout, "")
 
     def refused_file(self, text, because, *arguments):
@@ -143,8 +143,8 @@ class Refusals(InFolder):
         self.assertEqual(file.read_text(), SMALL)
 
     def test_bad_command_lines(self):
-        self.refused(because="name a CSV file", fabrics=("local:2",))
-        self.refused("a.csv", "--bins", 0, because="--bins", fabrics=("local:2",))
+        self.refused(because="name a CSV file", fabrics=("local:2",), code=2)
+        self.refused("a.csv", "--bins", 0, because="--bins", fabrics=("local:2",), code=2)
 
     def test_bad_settings(self):
         self.write("small.csv", SMALL)

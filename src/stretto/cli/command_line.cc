@@ -1,59 +1,50 @@
 #include "stretto/cli/command_line.h"
 
-#include <CLI/CLI.hpp>
-
 #include <exception>
 #include <iostream>
 
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
-
-constexpr int failure = 1;
-constexpr int usage_error = 2;
 
 constexpr const char* footer =
     "`stretto COMMAND --help` explains a command. Settings come from environment variables; "
     "`stretto info --settings` lists them.";
 
-int report(const CLI::ParseError& error, const CLI::App& app) {
-  const bool asked_for_help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-  const bool chose_its_status = dynamic_cast<const CLI::RuntimeError*>(&error) != nullptr;
-  if (asked_for_help || chose_its_status) return app.exit(error);
-  std::cerr << "stretto: " << error.what() << "; see --help\n";
-  return usage_error;
-}
-
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
-  CLI::App app("Stretto: an asynchronous many-task runtime with first-class collectives.", "stretto");
-  app.set_version_flag("--version", "stretto " STRETTO_VERSION);
-  app.require_subcommand(1);
-  app.footer(footer);
-  add_run_command(app);
-  add_info_command(app);
-  add_verify_command(app);
-  add_simulate_command(app);
-  add_tune_command(app);
-  add_explain_command(app);
-  add_draw_command(app);
+  program::Arguments arguments("stretto", "Stretto: an asynchronous many-task runtime with first-class collectives.");
+  arguments.version("stretto " STRETTO_VERSION);
+  arguments.footer(footer);
+  add_run_command(arguments);
+  add_info_command(arguments);
+  add_verify_command(arguments);
+  add_simulate_command(arguments);
+  add_tune_command(arguments);
+  add_explain_command(arguments);
+  add_draw_command(arguments);
 
   try {
-    app.parse(argc, argv);
+    int status = 0;
+    if (const auto help = arguments.parse(argc, argv)) {
+      std::cout << help->text;
+    } else {
+      status = arguments.run_command();
+    }
     std::cout.flush();
-    if (std::cout) return 0;
+    if (std::cout) return status;
     std::cerr << "stretto: the output could not be written\n";
-  } catch (const CLI::ParseError& error) {
-    return report(error, app);
   } catch (const Error& error) {
     std::cerr << "stretto: " << error.message() << '\n';
+    return program::status_of(error);
   } catch (const std::exception& error) {
     std::cerr << "stretto: internal error: " << error.what() << '\n';
   }
-  return failure;
+  return program::exit_failed;
 }
 
 }  // namespace stretto::cli

@@ -46,6 +46,7 @@ TEST(CommandLine, RefusesWhatItDoesNotUnderstand) {
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
+    EXPECT_TRUE(outcome.err.ends_with(" (--help explains the options)\n")) << outcome.err;
     EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
   }
 }

@@ -1,6 +1,5 @@
 #include "stretto/schedule/draw.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "stretto/cli/commands.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
@@ -75,19 +75,21 @@ void run_draw(const DrawArguments& arguments) {
 
 }  // namespace
 
-void add_draw_command(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("draw", "Draw the rounds of a collective as SVG or DOT");
+void add_draw_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<DrawArguments>();
-  arguments->shape.add_to(*command);
-  command->add_option("--format", arguments->format, "svg or dot; default: as FILE is named, or svg");
-  command->add_option("-o,--output", arguments->file, "File to write; default: standard output");
-  command->add_flag("--json", arguments->as_json, "Print one JSON object; it holds the picture unless -o is given");
-  command->footer(list_of_algorithms() +
-                  "Time runs down, each node is a lane, each message an arrow. Examples:\n"
-                  "  stretto draw recursive_doubling --nodes 8 -o butterfly.svg\n"
-                  "  stretto draw binomial_reduce --nodes 13 --root 2 -o tree.svg\n"
-                  "  stretto draw ring_allgather --nodes 6 --format dot | dot -Tpdf > ring.pdf");
-  command->callback([arguments] { run_draw(*arguments); });
+  program::Arguments& command = stretto.command("draw", "Draw the rounds of a collective as SVG or DOT", [arguments] {
+    run_draw(*arguments);
+    return 0;
+  });
+  arguments->shape.add_to(command);
+  command.option("--format", arguments->format, "svg or dot; default: as FILE is named, or svg");
+  command.option("-o,--output", arguments->file, "File to write; default: standard output");
+  command.flag("--json", arguments->as_json, "Print one JSON object; it holds the picture unless -o is given");
+  command.footer(list_of_algorithms() +
+                 "Time runs down, each node is a lane, each message an arrow. Examples:\n"
+                 "  stretto draw recursive_doubling --nodes 8 -o butterfly.svg\n"
+                 "  stretto draw binomial_reduce --nodes 13 --root 2 -o tree.svg\n"
+                 "  stretto draw ring_allgather --nodes 6 --format dot | dot -Tpdf > ring.pdf");
 }
 
 }  // namespace stretto::cli

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 #include "stretto/cli/shape_arguments.h"
 #include "stretto/cli/trial.h"
 #include "stretto/core/runtime.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
@@ -255,38 +254,40 @@ void run_explain(const ExplainArguments& arguments) {
 
 }  // namespace
 
-void add_explain_command(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("explain", "Show the schedules for a collective, what each should cost, and the choice");
+void add_explain_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<ExplainArguments>();
-  command->add_option("OPERATION", arguments->operation, "allreduce, broadcast, all_to_all, ...")->required();
-  command->add_option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
-  command->add_option(
-      "--hosts", arguments->hosts,
-      "Hosts that the nodes are on, in order and as evenly as can be; default: one, or on wires one each");
+  program::Arguments& command = stretto.command(
+      "explain", "Show the schedules for a collective, what each should cost, and the choice", [arguments] {
+        run_explain(*arguments);
+        return 0;
+      });
+  command.option("OPERATION", arguments->operation, "allreduce, broadcast, all_to_all, ...").required();
+  command.option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
+  command.option("--hosts", arguments->hosts,
+                 "Hosts that the nodes are on, in order and as evenly as can be; default: one, or on wires one each");
   command
-      ->add_option("-b,--bytes", arguments->bytes,
-                   "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
-      ->capture_default_str();
-  command->add_option("--link", arguments->link,
-                      "What connects the nodes: local (one process), host (processes that share memory) or wire; "
-                      "default: local, or with --hosts what they make it");
-  command->add_option("--cores", arguments->cores, "Cores that they share; default: this machine's");
-  command->add_option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter")->capture_default_str();
+      .option("-b,--bytes", arguments->bytes,
+              "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
+      .shows_default();
+  command.option("--link", arguments->link,
+                 "What connects the nodes: local (one process), host (processes that share memory) or wire; "
+                 "default: local, or with --hosts what they make it");
+  command.option("--cores", arguments->cores, "Cores that they share; default: this machine's");
+  command.option("--root", arguments->root, "Of a broadcast, reduce, gather or scatter").shows_default();
   command
-      ->add_option("--auxiliaries", arguments->auxiliaries,
-                   "Of an allreduce: idle nodes beside the others, which help where that is cheaper; for predictions")
-      ->capture_default_str();
-  command->add_flag("--ordered", arguments->ordered, "The operator does not commute");
-  command->add_flag("--reproducible", arguments->reproducible,
-                    "Only schedules that combine in the canonical tree: the same bits by each of them");
-  command->add_flag("--measure", arguments->measure,
-                    "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
-  command->add_option("--seconds", arguments->seconds, "About how long to measure each, three times")
-      ->check(program::seconds_within(1e-4, 3600))
-      ->capture_default_str();
-  command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
-  command->footer(
+      .option("--auxiliaries", arguments->auxiliaries,
+              "Of an allreduce: idle nodes beside the others, which help where that is cheaper; for predictions")
+      .shows_default();
+  command.flag("--ordered", arguments->ordered, "The operator does not commute");
+  command.flag("--reproducible", arguments->reproducible,
+               "Only schedules that combine in the canonical tree: the same bits by each of them");
+  command.flag("--measure", arguments->measure,
+               "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
+  command.option("--seconds", arguments->seconds, "About how long to measure each, three times")
+      .seconds_within(1e-4, 3600)
+      .shows_default();
+  command.flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
+  command.footer(
       "The first schedule is what a job chooses: where ranks share cores, one that takes a little longer than another, "
       "but\n"
       "with less work, may come before it. Costs are built in, or those of the file that STRETTO_TUNING names\n"
@@ -296,7 +297,6 @@ void add_explain_command(CLI::App& app) {
       "  stretto explain allreduce --nodes 16 --hosts 4 --bytes 1M\n"
       "  stretto explain allreduce --nodes 8 --bytes 1MiB --measure\n"
       "  stretto run -n 2 stretto explain allreduce --bytes 1MiB --measure");
-  command->callback([arguments] { run_explain(*arguments); });
 }
 
 }  // namespace stretto::cli

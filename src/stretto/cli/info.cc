@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <pmix.h>
 #include <ucp/api/ucp.h>
@@ -21,6 +20,7 @@
 #include "stretto/collective/kernels.h"
 #include "stretto/core/runtime.h"
 #include "stretto/fabric/spec.h"
+#include "stretto/program/arguments.h"
 #include "stretto/schedule/cost_table.h"
 
 namespace stretto::cli {
@@ -225,18 +225,19 @@ void run_info(const InfoOptions& options) {
 
 }  // namespace
 
-void add_info_command(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("info", "Show fabrics, processors, memories and settings");
-  command->footer(
+void add_info_command(program::Arguments& stretto) {
+  const auto options = std::make_shared<InfoOptions>();
+  program::Arguments& command = stretto.command("info", "Show fabrics, processors, memories and settings", [options] {
+    run_info(*options);
+    return 0;
+  });
+  command.footer(
       "Exit status 1 if the environment has a STRETTO_ variable that is unknown or of the wrong form.\n"
       "Sizes are in bytes in the JSON.");
-  const auto options = std::make_shared<InfoOptions>();
-  CLI::Option* const settings = command->add_flag(
+  const program::Argument settings = command.flag(
       "--settings", options->only_settings, "Show only the settings: every environment variable that Stretto reads");
-  command->add_flag("--fabrics", options->only_fabrics, "Show only the fabrics, with all their options")
-      ->excludes(settings);
-  command->add_flag("--json", options->as_json, "Print one JSON object");
-  command->callback([options] { run_info(*options); });
+  command.flag("--fabrics", options->only_fabrics, "Show only the fabrics, with all their options").excludes(settings);
+  command.flag("--json", options->as_json, "Print one JSON object");
 }
 
 }  // namespace stretto::cli

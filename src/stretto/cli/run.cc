@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +10,7 @@
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
 #include "stretto/fabric/bootstrap/launcher.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
@@ -36,13 +35,13 @@ void check_remote_program(const std::string& path) {
                                                "a shell would not leave alone: name another one by --remote-program");
 }
 
-void run_job(RunArguments arguments, std::vector<std::string> command) {
-  if (!command.empty() && command.front().starts_with('-')) {
-    throw Error(ErrorCode::invalid_argument,
-                command.front() + " is no option of `stretto run`, whose --help lists them");
-  }
+/// Returns the exit status.
+int run_job(RunArguments arguments) {
   fabric::LaunchOptions& launch = arguments.launch;
-  launch.command = std::move(command);
+  if (!launch.command.empty() && launch.command.front().starts_with('-')) {
+    throw Error(ErrorCode::invalid_argument,
+                launch.command.front() + " is no option of `stretto run`, whose --help lists them");
+  }
   const auto milliseconds = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   };
@@ -61,60 +60,52 @@ void run_job(RunArguments arguments, std::vector<std::string> command) {
     check_remote_program(arguments.remote_program);
     launch.agent_command = {arguments.remote_program, "serve-ranks"};
   }
-  const int code = fabric::launch(launch, fabric::process_environment());
-  if (code != 0) throw CLI::RuntimeError(code);
+  return fabric::launch(launch, fabric::process_environment());
 }
 
-void add_serve_ranks_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("serve-ranks", "The far end of `stretto run --hosts`; not for people");
-  command->group("");  // not in --help
-  command->callback([] {
-    const int code = fabric::serve_as_agent(fabric::process_environment());
-    if (code != 0) throw CLI::RuntimeError(code);
-  });
+void add_serve_ranks_command(program::Arguments& stretto) {
+  stretto
+      .command("serve-ranks", "The far end of `stretto run --hosts`; not for people",
+               [] { return fabric::serve_as_agent(fabric::process_environment()); })
+      .hide();
 }
 
 }  // namespace
 
-void add_run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Starts a program as the N processes of one job");
+void add_run_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<RunArguments>();
+  program::Arguments& command = stretto.command("run", "Starts a program as the N processes of one job",
+                                                [arguments] { return run_job(*arguments); });
   fabric::LaunchOptions& launch = arguments->launch;
-  command->footer(
+  command.footer(
       "Usage: stretto run -n N [OPTIONS] APP [ARGUMENTS]; everything from APP on belongs to the program. Examples:\n"
       "  stretto run -n 4 ./app --size 100\n"
       "  stretto run -n 8 --hosts alpha,beta --bind 10.0.0.1 ./app     ranks 0-3 on alpha, 4-7 on beta, by ssh\n"
       "The exit code is 0 if all ranks exit with 0, else that of the first that failed (128 + signal if one killed "
       "it).\n"
       "Standard input of the ranks is empty. Ctrl-C is passed on; a second one kills.");
-  command->add_option("-n,--ranks", launch.ranks, "Number of processes")->required()->check(CLI::Range(1U, max_nodes));
-  command->add_option("--hosts", launch.hosts, "Hosts to share the ranks, in blocks; default: this one")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--agent", launch.agent, "Program that reaches a host, called as AGENT HOST COMMAND...")
-      ->capture_default_str();
-  command->add_option("--bind", arguments->bind_address,
-                      "Address on which ranks find each other; default: 127.0.0.1, needed with --hosts");
-  command->add_option("--remote-program", arguments->remote_program,
-                      "Path of stretto on the other hosts; default: as here");
-  command->add_option("--export", launch.exported, "Variables for remote ranks, besides STRETTO_*")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  command.option("-n,--ranks", launch.ranks, "Number of processes").required().between(1U, max_nodes);
+  command.option("--hosts", launch.hosts, "Hosts to share the ranks, in blocks; default: this one").comma_separated();
+  command.option("--agent", launch.agent, "Program that reaches a host, called as AGENT HOST COMMAND...")
+      .shows_default();
+  command.option("--bind", arguments->bind_address,
+                 "Address on which ranks find each other; default: 127.0.0.1, needed with --hosts");
+  command.option("--remote-program", arguments->remote_program, "Path of stretto on the other hosts; default: as here");
+  command.option("--export", launch.exported, "Variables for remote ranks, besides STRETTO_*").comma_separated();
   command
-      ->add_option("--grace", arguments->grace_seconds,
-                   "Seconds from a rank's failure to SIGTERM for the others, and from there to SIGKILL")
-      ->capture_default_str()
-      ->check(program::seconds_within(0, 1e6));
+      .option("--grace", arguments->grace_seconds,
+              "Seconds from a rank's failure to SIGTERM for the others, and from there to SIGKILL")
+      .shows_default()
+      .seconds_within(0, 1e6);
   command
-      ->add_option("--patience", arguments->patience_seconds,
-                   "Seconds after which to say which hosts and ranks have not come, and again after thrice that")
-      ->capture_default_str()
-      ->check(program::seconds_within(0.001, 1e6));
-  command->add_flag("--keep-going", launch.keep_going, "Let the other ranks run on when one fails");
-  command->add_flag("--tag", launch.tag, "Put [RANK] before each line of output");
-  command->prefix_command();
-  command->callback([command, arguments] { run_job(*arguments, command->remaining()); });
-  add_serve_ranks_command(app);
+      .option("--patience", arguments->patience_seconds,
+              "Seconds after which to say which hosts and ranks have not come, and again after thrice that")
+      .shows_default()
+      .seconds_within(0.001, 1e6);
+  command.flag("--keep-going", launch.keep_going, "Let the other ranks run on when one fails");
+  command.flag("--tag", launch.tag, "Put [RANK] before each line of output");
+  command.leave_rest(launch.command);
+  add_serve_ranks_command(stretto);
 }
 
 }  // namespace stretto::cli

@@ -1,6 +1,5 @@
 #include "stretto/cli/shape_arguments.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -8,25 +7,26 @@
 
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 
-void ShapeArguments::add_to(CLI::App& command) {
-  command.add_option("ALGORITHM", algorithm, "One of those listed below")->required();
-  command.add_option("-n,--nodes", nodes, "Nodes in the group")->required();
-  command.add_option("--hosts", hosts,
-                     "Hosts that they are on, in order and as evenly as can be, for algorithms that go by it");
-  command.add_option("--root", root, "The node that a broadcast or scatter starts from, or a reduce or gather ends at")
-      ->capture_default_str();
-  command.add_option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
-  command.add_flag("--ordered", ordered, "The operator does not commute: keep its terms in rank order");
-  command.add_option("--contributors", contributors,
-                     "Of a general_reduce: how many nodes, the first ones, contribute; default: all");
-  command.add_option("--inner-receivers", inner_receivers,
-                     "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
-                     "not contribute; default: all");
-  command.add_option("--auxiliaries", auxiliaries, "Of an allreduce: idle nodes, beside the others, that may help")
-      ->capture_default_str();
+void ShapeArguments::add_to(program::Arguments& command) {
+  command.option("ALGORITHM", algorithm, "One of those listed below").required();
+  command.option("-n,--nodes", nodes, "Nodes in the group").required();
+  command.option("--hosts", hosts,
+                 "Hosts that they are on, in order and as evenly as can be, for algorithms that go by it");
+  command.option("--root", root, "The node that a broadcast or scatter starts from, or a reduce or gather ends at")
+      .shows_default();
+  command.option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
+  command.flag("--ordered", ordered, "The operator does not commute: keep its terms in rank order");
+  command.option("--contributors", contributors,
+                 "Of a general_reduce: how many nodes, the first ones, contribute; default: all");
+  command.option("--inner-receivers", inner_receivers,
+                 "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
+                 "not contribute; default: all");
+  command.option("--auxiliaries", auxiliaries, "Of an allreduce: idle nodes, beside the others, that may help")
+      .shows_default();
 }
 
 const schedule::Algorithm& ShapeArguments::chosen() const { return schedule::find_algorithm(algorithm); }

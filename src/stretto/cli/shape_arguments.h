@@ -7,8 +7,8 @@
 
 #include "stretto/schedule/algorithm.h"
 
-namespace CLI {
-class App;
+namespace stretto::program {
+class Arguments;
 }
 
 namespace stretto::cli {
@@ -27,7 +27,7 @@ struct ShapeArguments {
 
   /// Adds ALGORITHM, --nodes, --hosts, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries
   /// to `command`. REQUIRES: this outlives the parsing.
-  void add_to(CLI::App& command);
+  void add_to(program::Arguments& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;
   /// Throws Error if a number has the wrong form or is larger than `most_nodes`, or the algorithm refuses the shape.

@@ -1,6 +1,5 @@
 #include "stretto/schedule/simulate.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "stretto/cli/commands.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
@@ -122,21 +122,25 @@ std::string list_of_networks() {
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("simulate", "Predict what a collective costs on a network (LogGP)");
+void add_simulate_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<SimulateArguments>();
-  arguments->shape.add_to(*command);
+  program::Arguments& command =
+      stretto.command("simulate", "Predict what a collective costs on a network (LogGP)", [arguments] {
+        run_simulate(*arguments);
+        return 0;
+      });
+  arguments->shape.add_to(command);
   command
-      ->add_option("-b,--bytes", arguments->bytes,
-                   "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
-      ->capture_default_str();
-  command->add_option("--network", arguments->network, "A name from below, or L,o,g,G[,R]")->capture_default_str();
+      .option("-b,--bytes", arguments->bytes,
+              "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
+      .shows_default();
+  command.option("--network", arguments->network, "A name from below, or L,o,g,G[,R]").shows_default();
   command
-      ->add_option("--inside", arguments->inside,
-                   "The network inside the hosts that --hosts says; reductions there go by the R of --network, too")
-      ->capture_default_str();
-  command->add_flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
-  command->footer(
+      .option("--inside", arguments->inside,
+              "The network inside the hosts that --hosts says; reductions there go by the R of --network, too")
+      .shows_default();
+  command.flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
+  command.footer(
       list_of_algorithms() + list_of_networks() +
       "--bytes is the length of the vector that a broadcast, reduce, allreduce, scan or exscan works on; of an\n"
       "allgather, gather, scatter, reduce_scatter or all_to_all it is that of each node's block.\n"
@@ -148,7 +152,6 @@ void add_simulate_command(CLI::App& app) {
       "  stretto simulate sliced_ring_allreduce --nodes 16 --hosts 4 --bytes 8MiB\n"
       "  stretto simulate aspen_general_reduce --nodes 11 --contributors 8 --inner-receivers 2\n"
       "  stretto simulate binomial_reduce --nodes 1000 --bytes 4KiB --network 2us,0.4us,0.4us,12GB/s --json");
-  command->callback([arguments] { run_simulate(*arguments); });
 }
 
 }  // namespace stretto::cli

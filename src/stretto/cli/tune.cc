@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cstdlib>
@@ -18,7 +17,7 @@
 #include "stretto/cli/fit.h"
 #include "stretto/cli/trial.h"
 #include "stretto/core/runtime.h"
-#include "stretto/program/command_line.h"
+#include "stretto/program/arguments.h"
 #include "stretto/program/output_file.h"
 
 namespace stretto::cli {
@@ -179,17 +178,20 @@ void run_tune(const TuneArguments& arguments) {
 
 }  // namespace
 
-void add_tune_command(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("tune", "Measure what messages and reductions cost, for the choice of schedules");
+void add_tune_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<TuneArguments>();
-  command->add_option("-o,--output", arguments->output,
-                      "File to write, or to renew where it has other links; default: tuning.json in "
-                      "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
-  command->add_option("--seconds", arguments->seconds, "About how long to measure each of some 80 cases, three times")
-      ->check(program::seconds_within(1e-4, 60))
-      ->capture_default_str();
-  command->footer(
+  program::Arguments& command =
+      stretto.command("tune", "Measure what messages and reductions cost, for the choice of schedules", [arguments] {
+        run_tune(*arguments);
+        return 0;
+      });
+  command.option("-o,--output", arguments->output,
+                 "File to write, or to renew where it has other links; default: tuning.json in "
+                 "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
+  command.option("--seconds", arguments->seconds, "About how long to measure each of some 80 cases, three times")
+      .seconds_within(1e-4, 60)
+      .shows_default();
+  command.footer(
       "Measures the fabric it runs on, in a few seconds, while nothing else should run:\n"
       "  stretto tune                          nodes of one process\n"
       "  stretto run -n 2 stretto tune         processes that share memory\n"
@@ -198,7 +200,6 @@ void add_tune_command(CLI::App& app) {
       "Workers are bound to cores unless STRETTO_BIND says otherwise, as it must where hosts share cores.\n"
       "With more nodes than cores it also finds what a node's turn costs. Jobs use the file that STRETTO_TUNING\n"
       "names; all nodes of a job must have the same.");
-  command->callback([arguments] { run_tune(*arguments); });
 }
 
 }  // namespace stretto::cli

@@ -1,6 +1,5 @@
 #include "stretto/schedule/verify.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "stretto/cli/commands.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
+#include "stretto/program/arguments.h"
 
 namespace stretto::cli {
 namespace {
@@ -164,7 +164,8 @@ void print_text(const std::vector<Outcome>& outcomes) {
   }
 }
 
-void run_verify(const VerifyArguments& arguments) {
+/// Returns the exit status.
+int run_verify(const VerifyArguments& arguments) {
   const std::vector<Rank> sizes = parse_sizes(arguments.nodes);
   if (arguments.roots != "all" && arguments.roots != "first") {
     throw Error(ErrorCode::bad_input, "--roots is '" + arguments.roots + "', but must be first or all");
@@ -181,26 +182,26 @@ void run_verify(const VerifyArguments& arguments) {
   } else {
     print_text(outcomes);
   }
-  if (!all_right) throw CLI::RuntimeError(1);
+  return all_right ? 0 : program::exit_failed;
 }
 
 }  // namespace
 
-void add_verify_command(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("verify", "Prove collective algorithms right");
+void add_verify_command(program::Arguments& stretto) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  command->add_option("ALGORITHM", arguments->algorithm, "One of those listed below; default: all");
-  command->add_option("-n,--nodes", arguments->nodes, "Group sizes up to " + std::to_string(most_nodes))
-      ->capture_default_str();
+  program::Arguments& command =
+      stretto.command("verify", "Prove collective algorithms right", [arguments] { return run_verify(*arguments); });
+  command.option("ALGORITHM", arguments->algorithm, "One of those listed below; default: all");
+  command.option("-n,--nodes", arguments->nodes, "Group sizes up to " + std::to_string(most_nodes)).shows_default();
   command
-      ->add_option("--roots", arguments->roots,
-                   "Roots, or of a general_reduce contributors and receivers: first (or a few), or all")
-      ->capture_default_str();
-  command->add_option("--blocks", arguments->blocks,
-                      "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
-                      "default: as few as it works with");
-  command->add_flag("--json", arguments->as_json, "Print one JSON object");
-  command->footer(
+      .option("--roots", arguments->roots,
+              "Roots, or of a general_reduce contributors and receivers: first (or a few), or all")
+      .shows_default();
+  command.option("--blocks", arguments->blocks,
+                 "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
+                 "default: as few as it works with");
+  command.flag("--json", arguments->as_json, "Print one JSON object");
+  command.footer(
       list_of_algorithms() +
       "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
       "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
@@ -211,7 +212,6 @@ void add_verify_command(CLI::App& app) {
       "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
       "  stretto verify ring_allreduce --nodes 2-16 --blocks 32\n"
       "  stretto verify recursive_doubling --nodes 1-64,100,1000 --json");
-  command->callback([arguments] { run_verify(*arguments); });
 }
 
 }  // namespace stretto::cli

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "stretto/core/runtime.h"
+#include "stretto/program/command_line.h"
 
 // What programs share whose nodes run an experiment together. Each has, in its own namespace,
 //
@@ -13,9 +14,6 @@
 // and Outcome::correct(), Options::json.
 
 namespace stretto::program {
-
-/// The exit status of a program that has found its results wrong.
-inline constexpr int exit_wrong = 2;
 
 /// Prints the outcome, at last as JSON where that is asked for; returns the exit status.
 template <class Outcome, class Options>

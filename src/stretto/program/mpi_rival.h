@@ -47,7 +47,7 @@ int run_rank(const char* program, const Parse& parse, const Run& run) {
     return rank == 0 ? report(outcome, options) : 0;
   } catch (const std::exception& error) {
     if (rank == 0) std::fprintf(stderr, "%s: %s\n", program, error.what());
-    return 1;
+    return status_of(error);
   }
 }
 

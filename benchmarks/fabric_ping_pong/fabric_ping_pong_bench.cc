@@ -1,18 +1,16 @@
-// Half the round trip of a message between two processes of one host, each pinned to a core of its own, from `send` to
-// the handler: the median of batches.
-//
-//   ping_pong_bench [ROUNDS [CORE CORE]]
+// The message below all that ping_pong/ measures, from the fabric's `send` to its handler: half the round trip between
+// two processes of one host, each pinned to a core of its own, the median of batches. One JSON object a line.
 
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "stretto/fabric/cluster/cluster_fabric.h"
 #include "stretto/fabric/cluster/fork_job.h"
+#include "stretto/program/arguments.h"
 
 namespace {
 
@@ -20,6 +18,11 @@ using namespace stretto;
 using namespace stretto::fabric;
 
 constexpr int batch_rounds = 500;
+
+struct Options {
+  int rounds = 200'000;
+  std::vector<int> cores = {0, 1};
+};
 
 void pin(int core) {
   cpu_set_t set;
@@ -68,17 +71,15 @@ double median_ns(Player& player, std::size_t bytes, int rounds) {
   return samples[samples.size() / 2];
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const int rounds = (argc > 1 ? std::max(std::atoi(argv[1]), batch_rounds) : 200'000) / batch_rounds * batch_rounds;
-  const int cores[] = {argc > 3 ? std::atoi(argv[2]) : 0, argc > 3 ? std::atoi(argv[3]) : 1};
+/// Returns how many of the processes have failed.
+int measure(const Options& options) {
+  const int rounds = options.rounds / batch_rounds * batch_rounds;
   const std::vector<std::size_t> sizes = {8, 56, 1024, 16 * 1024};
   ForkJob job(2);
   std::vector<pid_t> children;
   for (NodeId rank = 0; rank < 2; ++rank) {
     children.push_back(job.start(rank, [&, rank](std::unique_ptr<Bootstrap> bootstrap) {
-      pin(cores[rank]);
+      pin(options.cores[rank]);
       const auto fabric = make_cluster_fabric(std::move(bootstrap), {}, nullptr);
       Endpoint& endpoint = *fabric->endpoints()[0];
       Player player(endpoint);
@@ -99,4 +100,22 @@ int main(int argc, char** argv) {
   int failures = 0;
   for (const pid_t child : children) failures += ForkJob::result_of(child) != 0;
   return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  program::Arguments arguments(
+      "fabric_ping_pong_bench",
+      "Measures messages between two processes by the endpoints of their fabric alone; JSON lines to stdout.");
+  arguments
+      .option("--rounds", options.rounds, "Round trips of each size, in batches of " + std::to_string(batch_rounds))
+      .between(batch_rounds, 1'000'000'000)
+      .shows_default();
+  arguments.option("--cores", options.cores, "The core of each process")
+      .values(2)
+      .between(0, CPU_SETSIZE - 1)
+      .shows_default();
+  return arguments.run(argc, argv, [&] { return measure(options); });
 }
