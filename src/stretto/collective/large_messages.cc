@@ -317,13 +317,18 @@ void LargeMessages::put_piece(std::uint32_t step) {
   ++outgoing.pieces;
 }
 
-// Not where what the peer reads is better written past the caches.
-LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::size_t at, std::size_t most) {
+LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::size_t at,
+                                                   std::size_t most) const noexcept {
   const std::uint32_t send = only_follower_of(reduce);
   if (send == Plan::none || !may_follow(send) || transfers_[send].bytes != at) return {};
   const std::size_t end = std::min(at + most, writable(send));
-  if (end <= at || !operation_.service_.copy_for(step_at(send).node).goes_without()) return {};
+  if (end <= at) return {};
   return {send, {place_of(send, at), transfers_[send].window.in_one_piece(at, end)}};
+}
+
+// Not what the peer had better find written past the caches.
+bool LargeMessages::stores_at_once(const Follower& follower) {
+  return operation_.service_.copy_for(step_at(follower.send).node).goes_without();
 }
 
 std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexcept {
@@ -336,11 +341,14 @@ std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexce
   return only;
 }
 
-void LargeMessages::note_combined(std::uint32_t step, std::size_t upto, std::uint32_t written) {
+void LargeMessages::note_combined(std::uint32_t step, std::size_t upto, std::uint32_t stored) {
   for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
     if (is_granted(receive)) say_taken(receive, upto);
   }
-  if (written != Plan::none) wrote(written, upto);
+  if (stored != Plan::none) {
+    wrote(stored, upto);
+    spend_piece();
+  }
   let_followers_write(step, upto);
 }
 

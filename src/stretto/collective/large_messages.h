@@ -84,17 +84,19 @@ class LargeMessages {
   }
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
-  /// The only send of just what a reduce makes, whose receiver is ready: who combines may write that there, too
+  /// The only send of just what a reduce makes, whose receiver is ready: who combines may store that there, too
   /// (decision 70).
   struct Follower {
     std::uint32_t send = Plan::none;
     ByteSpan place;  ///< the peer's, for what comes next of the reduce
   };
-  /// Of bytes `at` to `at` + `most` of what a reduce makes, or as many as there is room for; none: it is copied.
-  Follower follower_of(std::uint32_t reduce, std::size_t at, std::size_t most);
-  /// A reduce, or a receive that is copied, has come so far, and so has what `written` sends: the peers whose data it
-  /// reads are told. What a reduce has made is warm: other sends of just that write it at once.
-  void note_combined(std::uint32_t step, std::size_t upto, std::uint32_t written = Plan::none);
+  /// Of bytes `at` to `at` + `most` of what a reduce makes, or as many as there is room for in one piece.
+  Follower follower_of(std::uint32_t reduce, std::size_t at, std::size_t most) const noexcept;
+  /// Whether to store there, rather than to copy later. Depends on how fast copies were: nothing but that may.
+  bool stores_at_once(const Follower& follower);
+  /// A reduce, or a receive that is copied, has come so far, and what it made is stored by the send `stored`, too: the
+  /// peers whose data it reads are told. What a reduce has made is warm: other sends of just that write it at once.
+  void note_combined(std::uint32_t step, std::size_t upto, std::uint32_t stored = Plan::none);
 
   // What the peers say. Throw Error(bad_input) for what no peer says.
 

@@ -225,6 +225,7 @@ LocalSteps::Piece LocalSteps::next_piece(const Work& work, std::size_t available
   const LargeMessages::Follower follower = operation_.large_.follower_of(work.step, work.done, most);
   const std::size_t bytes = follower.place.size() / element * element;
   if (bytes == 0) return {at_most(piece_bytes)};
+  if (!operation_.large_.stores_at_once(follower)) return {bytes};
   return {bytes, follower.place.data(), follower.send};
 }
 

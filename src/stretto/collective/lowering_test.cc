@@ -73,10 +73,6 @@ Lowered lowered(std::string_view algorithm, Rank size) {
   return lowered(find_algorithm(algorithm), schedule::test::shape(find_algorithm(algorithm), size));
 }
 
-bool overlap(const BlockRef& a, const BlockRef& b) {
-  return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
 bool reads(const Step& step, const BlockRef& blocks) {
   return (step.kind != StepKind::receive && overlap(step.source(), blocks)) ||
          (step.kind == StepKind::reduce && overlap(step.destination(), blocks));

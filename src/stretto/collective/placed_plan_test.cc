@@ -255,9 +255,6 @@ TEST(PlacedPlan, WhatIsGivenOneWayIsLentBetweenTwo) {
 
 // What is lent so is given up to whoever reads it, though the sender goes on.
 TEST(PlacedPlan, WhoOnlyGivesToOneWritesOverNothingThatItGave) {
-  const auto overlap = [](const schedule::BlockRef& a, const schedule::BlockRef& b) {
-    return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
-  };
   const auto expect_kept = [&](const Plan& plan) {
     const auto& steps = plan.steps();
     for (std::size_t sent = 0; sent < steps.size(); ++sent) {

@@ -5,10 +5,6 @@
 namespace stretto::schedule {
 namespace {
 
-bool overlap(const BlockRef& a, const BlockRef& b) {
-  return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
 bool touches(const Step& step, const BlockRef& blocks) {
   return (step.kind != StepKind::receive && overlap(step.source(), blocks)) ||
          (step.kind != StepKind::send && overlap(step.destination(), blocks));

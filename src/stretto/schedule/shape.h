@@ -100,6 +100,10 @@ struct BlockRef {
   std::uint32_t count = 1;
 
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
+  /// Whether a block is in both.
+  friend bool overlap(const BlockRef& a, const BlockRef& b) noexcept {
+    return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
+  }
 };
 
 /// Blocks of a whole vector: Shape::blocks where one is cut, size where there is a block for each rank, 1 for a
