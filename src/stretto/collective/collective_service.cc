@@ -63,8 +63,13 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 /// How often a small call looks for a message where nobody else wants the core: about as long as a line takes between
 /// cores that are far apart, twice.
 constexpr unsigned looks_with_own_core = 128;
-/// After so many small calls their caller sees to all else that peers may have sent.
-constexpr std::uint32_t calls_between_polls = 32;
+/// After so many small calls, some 40 us, their caller sees to all else that peers may have sent.
+constexpr std::uint32_t calls_between_polls = 128;
+/// For as many of the smallest ones a call counts.
+std::uint32_t weight_of(const CallKey& key) noexcept {
+  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
+  return static_cast<std::uint32_t>(1 + (key.input_bytes + key.output_bytes) / bytes_of_one);
+}
 
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
@@ -244,7 +249,8 @@ bool CollectiveService::try_run(const Function& function) {
 // and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
   if (!prepared.may_be_inline) return 0;
-  if (++inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
+  inline_calls_ += weight_of(prepared.key);
+  if (inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;
   return under_way_.empty() ? patient_looks_ : 1;

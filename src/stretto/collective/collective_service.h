@@ -192,7 +192,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Greetings greetings_{*this};
   Landings landings_;
   const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way
-  std::uint32_t inline_calls_ = 0;  // since all else was seen to
+  std::uint32_t inline_calls_ = 0;  // since all else was seen to; a larger one counts as several
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time
   std::map<NodeId, Cause> losses_;
   Cause cancelled_;
