@@ -196,7 +196,7 @@ class Failure(unittest.TestCase):
 
     def test_misuse_of_the_command_is_explained(self):
         for code, arguments in ((2, ["-n", "0", "true"]), (2, ["-n", "70000", "true"]), (2, ["true"]),
-                                (2, ["-n", "x", "true"]), (1, ["-n", "2"]), (1, ["-n", "2", "--hosts", "a,b", "true"]),
+                                (2, ["-n", "x", "true"]), (2, ["-n", "2"]), (2, ["-n", "2", "--hosts", "a,b", "true"]),
                                 (1, ["-n", "2", "--bind", "0.0.0.0", "true"])):
             result = call([STRETTO, "run", *arguments])
             self.assertEqual(result.returncode, code, arguments)

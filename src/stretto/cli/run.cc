@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
 #include "stretto/fabric/bootstrap/launcher.h"
 #include "stretto/program/arguments.h"
@@ -30,17 +29,18 @@ void check_remote_program(const std::string& path) {
     return within('a', 'z') || within('A', 'Z') || within('0', '9') || std::string_view("/._+-").find(c) < 5;
   };
   if (!path.empty() && std::ranges::all_of(path, harmless)) return;
-  throw Error(ErrorCode::invalid_argument, "the path \"" + path +
-                                               "\" of stretto on the other hosts has characters that "
-                                               "a shell would not leave alone: name another one by --remote-program");
+  program::refuse(
+      "the path \"" + path +
+      "\" of stretto on the other hosts has characters that a shell would not leave alone: name another one "
+      "by --remote-program");
 }
 
 /// Returns the exit status.
 int run_job(RunArguments arguments) {
   fabric::LaunchOptions& launch = arguments.launch;
-  if (!launch.command.empty() && launch.command.front().starts_with('-')) {
-    throw Error(ErrorCode::invalid_argument,
-                launch.command.front() + " is no option of `stretto run`, whose --help lists them");
+  if (launch.command.empty()) program::refuse("no program to run: give it and its arguments last");
+  if (launch.command.front().starts_with('-')) {
+    program::refuse(launch.command.front() + " is no option of `stretto run`");
   }
   const auto milliseconds = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -50,9 +50,7 @@ int run_job(RunArguments arguments) {
   if (!arguments.bind_address.empty()) launch.bind_address = arguments.bind_address;
   if (!launch.hosts.empty()) {
     if (arguments.bind_address.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "--hosts needs --bind ADDRESS: the address of this machine at which the "
-                  "other hosts reach it");
+      program::refuse("--hosts needs --bind ADDRESS: the address of this machine at which the other hosts reach it");
     }
     if (arguments.remote_program.empty()) {
       arguments.remote_program = std::filesystem::read_symlink("/proc/self/exe").string();

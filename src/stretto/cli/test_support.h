@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/cli/command_line.h"
+#include "stretto/program/command_line.h"
 
 // What the tests of commands share.
 
@@ -48,9 +49,9 @@ inline std::string output_of(const std::string& arguments) {
 }
 
 /// The command fails with one line that has `part` in it.
-inline void expect_error(const std::string& arguments, std::string_view part) {
+inline void expect_error(const std::string& arguments, std::string_view part, int status = program::exit_failed) {
   const Outcome outcome = run_line(arguments);
-  EXPECT_EQ(outcome.status, 1) << arguments;
+  EXPECT_EQ(outcome.status, status) << arguments;
   EXPECT_TRUE(outcome.err.starts_with("stretto: ")) << outcome.err;
   EXPECT_EQ(outcome.err.find("internal error"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
