@@ -162,11 +162,6 @@ class LargeMessages {
   void wrote(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
   void say_taken(std::uint32_t step, std::size_t upto);
-  bool follows(std::uint32_t send, std::uint32_t reduce) const noexcept;
-  std::uint32_t only_follower_of(std::uint32_t reduce) const noexcept;
-  bool may_follow(std::uint32_t send) const noexcept;
-  void let_followers_write(std::uint32_t reduce, std::size_t upto);
-  void follow(std::uint32_t send, std::size_t upto);
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
   std::vector<std::uint32_t>::const_iterator next_to_move() const noexcept;
@@ -176,6 +171,13 @@ class LargeMessages {
   std::size_t writable_by_peer(std::uint32_t receive) const noexcept;
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
   std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+
+  // What follows a reduce (large_messages_following.cc).
+  bool follows(std::uint32_t send, std::uint32_t reduce) const noexcept;
+  std::uint32_t only_follower_of(std::uint32_t reduce) const noexcept;
+  bool may_follow(std::uint32_t send) const noexcept;
+  void let_followers_write(std::uint32_t reduce, std::size_t upto);
+  void follow(std::uint32_t send, std::size_t upto);
 
   // What peers can't reach (large_messages_staging.cc).
   void grant(std::uint32_t step);
