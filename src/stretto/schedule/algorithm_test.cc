@@ -26,7 +26,7 @@ class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
 };
 
 TEST_P(EveryAlgorithm, IsRightForAllSizesTo64) {
-  // Half of what sanitizers take goes here otherwise, and sizes differ in numbers rather than in what is touched.
+  // A quarter of the address sanitizer's time would go here; sizes differ in numbers rather than in what is touched.
   const Rank step_of_large = stretto::test::sanitized ? 5 : 1;
   for (Rank size = 1; size <= 64; size += size < 19 ? 1 : step_of_large) {
     for (const Shape& shape : test::shapes(algorithm(), size, 1, size <= 24 ? 3 : 1)) expect_right(algorithm(), shape);
