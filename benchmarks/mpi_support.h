@@ -58,10 +58,12 @@ typedef struct {
   double seconds;  // that each measurement takes, about
 } Options;
 
+// "4096", "64K" or "1M".
 static inline size_t size_from(const char* text) {
   char* end;
-  const size_t size = strtoul(text, &end, 10);
-  if (*end != 0 || size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes");
+  size_t size = strtoul(text, &end, 10);
+  if (*end == 'K' || *end == 'M') size <<= *end++ == 'K' ? 10 : 20;
+  if (*end != 0 || size == 0 || size % sizeof(double) != 0) fail("sizes are multiples of 8 bytes, as 8, 64K or 1M");
   return size;
 }
 

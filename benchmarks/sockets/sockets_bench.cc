@@ -268,7 +268,10 @@ int main(int argc, char** argv) {
       .one_of({"latency", "overlap"})
       .shows_default();
   arguments.flag("--bind", options.bind, "Rank 0 to the first core, rank 1 to the second, and so on");
-  arguments.option("--sizes", options.sizes, "Bytes of the vector").comma_separated().shows_default();
+  arguments.option("--sizes", options.sizes, "Bytes of the vector, multiples of 8")
+      .comma_separated()
+      .whole_doubles()
+      .shows_default();
   arguments.option("--seconds", options.seconds, "About how long to measure each size")
       .measured_seconds()
       .shows_default();

@@ -60,7 +60,7 @@ TEST(CommandLine, OutputThatIsLostIsAnError) {
 }
 
 TEST(CommandLine, WhatLooksLikeAnOptionIsNoProgram) {
-  test::expect_error("run -n 1 --fabric local:2 true", "--fabric is no option of `stretto run`", program::exit_refused);
+  test::expect_refused("run -n 1 --fabric local:2 true", "--fabric is no option of `stretto run`");
 }
 
 TEST(InfoCommand, SaysWhatAJobWouldOfTheTuning) {

@@ -48,10 +48,21 @@ void write_file(const std::string& path, const std::string& document) {
   }
 }
 
+/// What is to be drawn, and how.
+struct Drawing {
+  const schedule::Algorithm& algorithm;
+  schedule::Shape shape;
+  std::string format;
+};
+
+Drawing drawing_of(const DrawArguments& arguments) {
+  return {.algorithm = arguments.shape.chosen(),
+          .shape = arguments.shape.shape(schedule::max_drawn_size),
+          .format = format_of(arguments)};
+}
+
 void run_draw(const DrawArguments& arguments) {
-  const schedule::Algorithm& algorithm = arguments.shape.chosen();
-  const schedule::Shape shape = arguments.shape.shape(schedule::max_drawn_size);
-  const std::string format = format_of(arguments);
+  const auto [algorithm, shape, format] = program::refusing([&] { return drawing_of(arguments); });
   const auto draw = format == "svg" ? schedule::draw_svg : schedule::draw_dot;
   const std::string document = draw(algorithm, shape);
   if (!arguments.file.empty()) write_file(arguments.file, document);

@@ -69,7 +69,7 @@ Operation parse_operation(const std::string& text) {
                   " Known are " + list);
 }
 
-/// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says.
+/// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says. The placement is left open.
 Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool job_is_reproducible) {
   Request request;
   request.shape.operation = parse_operation(arguments.operation);
@@ -86,6 +86,8 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool
   if (request.shape.operation != Operation::barrier) {
     request.bytes = schedule::size_class(parse_bytes(arguments.bytes, "--bytes"));
   }
+  const std::string defect = schedule::defect_of(request.shape);
+  if (!defect.empty()) throw Error(ErrorCode::bad_input, describe(request.shape) + ": " + defect);
   return request;
 }
 
@@ -196,28 +198,32 @@ schedule::Rank nodes_of(const ExplainArguments& arguments, schedule::Rank most) 
   return static_cast<schedule::Rank>(parse_count(arguments.nodes, "--nodes", 1, most));
 }
 
+Request request_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
+  Request request = request_of(arguments, nodes_of(arguments, most_nodes), options.reproducible);
+  place(arguments, request);
+  // As placement_of has it.
+  request.placement.multicasts = request.placement.link != Link::local;
+  request.placement.meets = request.placement.link == Link::local;
+  return request;
+}
+
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
-  const schedule::Rank nodes = nodes_of(arguments, most_nodes);
+  Explanation found;
+  found.request = program::refusing([&] { return request_without_job(arguments, options); });
   Surroundings surroundings;
   surroundings.tuning = options.tuning;
   const schedule::CostTable table = costs_of(surroundings);
-  Explanation found;
-  found.request = request_of(arguments, nodes, options.reproducible);
-  place(arguments, found.request);
-  // As placement_of has it.
-  found.request.placement.multicasts = found.request.placement.link != Link::local;
-  found.request.placement.meets = found.request.placement.link == Link::local;
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   print(arguments, found);
 }
 
-Task<> explain_on(Node& node, const ExplainArguments& arguments) {
+Task<> explain_on(Node& node, const ExplainArguments& arguments, const Request& request) {
   const Group all = Group::all(node);
   const schedule::CostTable table = costs_of(node.surroundings());
   const Link link = CollectiveService::of(node).link_of(all);
   Explanation found;
-  found.request = request_of(arguments, all.size(), node.surroundings().reproducible);
+  found.request = request;
   found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
   found.request.placement = placement_of(node.surroundings(), link);
   found.costs = table.origin(link);
@@ -229,21 +235,33 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments) {
   if (node.id() == 0) print(arguments, found);
 }
 
-void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
-  if (options.fabric == "local:1") options.fabric = "local:" + std::to_string(nodes_of(arguments, max_nodes));
+/// The fabric where the environment names none: a job of the nodes that are asked for.
+std::string fabric_of(const ExplainArguments& arguments, const RuntimeOptions& options) {
   if (arguments.auxiliaries != "0") {
     throw Error(ErrorCode::bad_input, "--auxiliaries is for predictions; leave out --measure");
   }
   if (!arguments.link.empty() || !arguments.cores.empty() || !arguments.hosts.empty()) {
     throw Error(ErrorCode::bad_input, "--hosts, --link and --cores are for predictions; what is measured has its own");
   }
+  if (options.fabric != "local:1") return options.fabric;
+  return "local:" + std::to_string(nodes_of(arguments, max_nodes));
+}
+
+Request request_of_job(const ExplainArguments& arguments, std::uint32_t nodes, bool job_is_reproducible) {
+  if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != nodes) {
+    throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " + std::to_string(nodes) +
+                                          " nodes; leave it out");
+  }
+  return request_of(arguments, nodes, job_is_reproducible);
+}
+
+void explain_in_job(const ExplainArguments& arguments, RuntimeOptions options) {
+  options.fabric = program::refusing([&] { return fabric_of(arguments, options); });
   bind_workers(options);
   Runtime runtime(options);
-  if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != runtime.fabric().size()) {
-    throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " +
-                                          std::to_string(runtime.fabric().size()) + " nodes; leave it out");
-  }
-  runtime.run([&arguments](Node& node) { return explain_on(node, arguments); });
+  const Request request =
+      program::refusing([&] { return request_of_job(arguments, runtime.fabric().size(), options.reproducible); });
+  runtime.run([&](Node& node) { return explain_on(node, arguments, request); });
 }
 
 void run_explain(const ExplainArguments& arguments) {

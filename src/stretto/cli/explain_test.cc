@@ -19,6 +19,7 @@ namespace stretto::cli {
 namespace {
 
 using test::expect_error;
+using test::expect_refused;
 using test::output_of;
 using test::Setting;
 
@@ -74,8 +75,8 @@ TEST(ExplainCommand, ShowsWhatGoesByHosts) {
             std::string::npos);
   const std::string alone = output_of("explain allreduce --nodes 16 --link wire");
   EXPECT_EQ(alone.find("leaders_allreduce"), std::string::npos) << alone;
-  expect_error("explain allreduce --nodes 4 --hosts 5", "--hosts is '5'");
-  expect_error("explain allreduce --nodes 4 --hosts 2 --link local", "--link local connects no hosts");
+  expect_refused("explain allreduce --nodes 4 --hosts 5", "--hosts is '5'");
+  expect_refused("explain allreduce --nodes 4 --hosts 2 --link local", "--link local connects no hosts");
 }
 
 // Hosts that leave all links alike are none to go by.
@@ -126,8 +127,8 @@ TEST(ExplainCommand, ShowsWhereAuxiliariesHelp) {
   EXPECT_FALSE(found.at("candidates").at(1).contains("auxiliaries"));
   EXPECT_NE(output_of("explain allreduce --nodes 13 --auxiliaries 3 --link wire").find("padded_doubling, 3 auxiliary"),
             std::string::npos);
-  expect_error("explain scan --nodes 13 --auxiliaries 3", "only an allreduce has auxiliaries");
-  expect_error("explain allreduce --nodes 13 --auxiliaries 3 --measure", "--auxiliaries is for predictions");
+  expect_refused("explain scan --nodes 13 --auxiliaries 3", "only an allreduce has auxiliaries");
+  expect_refused("explain allreduce --nodes 13 --auxiliaries 3 --measure", "--auxiliaries is for predictions");
 }
 
 TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {
@@ -163,14 +164,18 @@ TEST(Trial, WorkersAreBoundUnlessTheSettingSaysOtherwise) {
 }
 
 TEST(ExplainCommand, RefusesBadArguments) {
-  expect_error("explain alreduce --nodes 4", "did you mean 'allreduce'?");
-  expect_error("explain allreduce --nodes 0", "--nodes is '0'");
-  expect_error("explain allreduce", "--nodes is required");
-  expect_error("explain allreduce --measure", "--nodes is required");
-  expect_error("explain allreduce --nodes 4 --bytes much", "--bytes is 'much'");
-  expect_error("explain allreduce --nodes 4 --link air", "--link is 'air'");
-  expect_error("explain broadcast --nodes 4 --root 4", "root");
-  expect_error("explain allreduce --nodes 4 --measure --link wire", "--link and --cores");
+  expect_refused("explain alreduce --nodes 4", "did you mean 'allreduce'?");
+  expect_refused("explain allreduce --nodes 0", "--nodes is '0'");
+  expect_refused("explain allreduce", "--nodes is required");
+  expect_refused("explain allreduce --measure", "--nodes is required");
+  expect_refused("explain allreduce --nodes 4 --bytes much", "--bytes is 'much'");
+  expect_refused("explain allreduce --nodes 4 --link air", "--link is 'air'");
+  expect_refused("explain broadcast --nodes 4 --root 4", "root");
+  expect_refused("explain allreduce --nodes 4 --measure --link wire", "--link and --cores");
+  expect_refused("explain broadcast --nodes 4 --root 4 --measure", "root 4 is not a rank");
+  const Setting setting("STRETTO_FABRIC", "local:3");
+  expect_refused("explain allreduce --nodes 4 --measure", "--nodes is 4, but the job has 3 nodes");
+  expect_refused("explain alreduce --measure", "did you mean 'allreduce'?");
 }
 
 TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {

@@ -14,6 +14,7 @@ namespace stretto::cli {
 namespace {
 
 using test::expect_error;
+using test::expect_refused;
 using test::output_of;
 
 nlohmann::json json_of_output(const std::string& arguments) {
@@ -35,7 +36,7 @@ TEST(VerifyCommand, ProvesOneOrAllAlgorithms) {
 TEST(VerifyCommand, LeavesOutSizesThatDoNotFitTheBlocks) {
   const nlohmann::json some = json_of_output("verify direct_allreduce --nodes 1-9 --blocks 4 --json");
   EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 3) << "4 nodes; commuting, in order, canonical";
-  expect_error("verify direct_allreduce --nodes 5-9 --blocks 4", "direct_allreduce: blocks must be 5, not 4");
+  expect_refused("verify direct_allreduce --nodes 5-9 --blocks 4", "direct_allreduce: blocks must be 5, not 4");
 }
 
 TEST(VerifyCommand, TriesContributorsAndReceivers) {
@@ -51,11 +52,11 @@ TEST(VerifyCommand, TriesPlacements) {
 }
 
 TEST(VerifyCommand, RefusesBadArguments) {
-  expect_error("verify nonsense", "no algorithm called 'nonsense'");
+  expect_refused("verify nonsense", "no algorithm called 'nonsense'");
   for (const char* const sizes : {"0", "5-", "-5", "9-3", "1,,2", "x", "1-1025"}) {
-    expect_error(std::string("verify --nodes=") + sizes, "--nodes is '");
+    expect_refused(std::string("verify --nodes=") + sizes, "--nodes is '");
   }
-  expect_error("verify --roots some", "--roots is 'some'");
+  expect_refused("verify --roots some", "--roots is 'some'");
 }
 
 TEST(SimulateCommand, AnswersInTextAndJson) {
@@ -102,9 +103,10 @@ TEST(SimulateCommand, TakesContributorsAndReceivers) {
   EXPECT_EQ(object.at("contributors"), 8);
   EXPECT_EQ(object.at("inner_receivers"), 2);
   EXPECT_EQ(object.at("messages"), 4 + 4 + 3 + 3);
-  expect_error("simulate aspen_general_reduce --nodes 4 --contributors 5",
-               "contributors must be from 1 to the size, 4");
-  expect_error("simulate recursive_doubling --nodes 4 --contributors 2", "only a general_reduce says who contributes");
+  expect_refused("simulate aspen_general_reduce --nodes 4 --contributors 5",
+                 "contributors must be from 1 to the size, 4");
+  expect_refused("simulate recursive_doubling --nodes 4 --contributors 2",
+                 "only a general_reduce says who contributes");
 }
 
 TEST(SimulateCommand, TakesHostsAndANetworkInside) {
@@ -113,23 +115,23 @@ TEST(SimulateCommand, TakesHostsAndANetworkInside) {
   };
   EXPECT_LT(seconds("leaders_allreduce --hosts 4"), seconds("recursive_doubling"));
   EXPECT_LT(seconds("leaders_allreduce --hosts 4"), seconds("leaders_allreduce --hosts 4 --inside titan"));
-  expect_error("simulate leaders_allreduce --nodes 16", "say how many by --hosts");
-  expect_error("simulate leaders_allreduce --nodes 16 --hosts 17", "--hosts is '17'");
+  expect_refused("simulate leaders_allreduce --nodes 16", "say how many by --hosts");
+  expect_refused("simulate leaders_allreduce --nodes 16 --hosts 17", "--hosts is '17'");
 }
 
 TEST(SimulateCommand, RefusesBadArguments) {
-  expect_error("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
-  expect_error("simulate recursive_doubling --nodes 0", "--nodes is '0'");
-  expect_error("simulate recursive_doubling --nodes 1e6", "--nodes is '1e6'");
-  expect_error("simulate recursive_doubling --nodes 16777217", "--nodes is '16777217'");
-  expect_error("simulate recursive_doubling --nodes 4 --bytes many", "--bytes is 'many'");
-  expect_error("simulate recursive_doubling --nodes 4 --root 1", "allreduce, has root 0, not 1");
-  expect_error("simulate binomial_reduce --nodes 4 --root 4", "root 4 is not a rank");
-  expect_error("simulate ring_allgather --nodes 4 --ordered", "nothing to keep in order");
-  expect_error("simulate recursive_doubling --nodes 4 --blocks 2", "recursive_doubling: blocks must be 1, not 2");
-  expect_error("simulate recursive_doubling --nodes 4 --blocks 0", "--blocks is '0'");
-  expect_error("simulate linear_gather --nodes 4 --blocks 2", "cuts no vector, gather, has blocks 1, not 2");
-  expect_error("simulate recursive_doubling --nodes 4 --network fast", "no network called 'fast'");
+  expect_refused("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
+  expect_refused("simulate recursive_doubling --nodes 0", "--nodes is '0'");
+  expect_refused("simulate recursive_doubling --nodes 1e6", "--nodes is '1e6'");
+  expect_refused("simulate recursive_doubling --nodes 16777217", "--nodes is '16777217'");
+  expect_refused("simulate recursive_doubling --nodes 4 --bytes many", "--bytes is 'many'");
+  expect_refused("simulate recursive_doubling --nodes 4 --root 1", "allreduce, has root 0, not 1");
+  expect_refused("simulate binomial_reduce --nodes 4 --root 4", "root 4 is not a rank");
+  expect_refused("simulate ring_allgather --nodes 4 --ordered", "nothing to keep in order");
+  expect_refused("simulate recursive_doubling --nodes 4 --blocks 2", "recursive_doubling: blocks must be 1, not 2");
+  expect_refused("simulate recursive_doubling --nodes 4 --blocks 0", "--blocks is '0'");
+  expect_refused("simulate linear_gather --nodes 4 --blocks 2", "cuts no vector, gather, has blocks 1, not 2");
+  expect_refused("simulate recursive_doubling --nodes 4 --network fast", "no network called 'fast'");
   for (const std::string incomplete : {"simulate recursive_doubling", "simulate"}) {
     const test::Outcome outcome = test::run_line(incomplete);
     EXPECT_EQ(outcome.status, 2);
@@ -161,10 +163,10 @@ TEST(DrawCommand, DrawsWhatIsComposed) {
 }
 
 TEST(DrawCommand, RefusesBadArguments) {
-  expect_error("draw nonsense --nodes 4", "no algorithm called 'nonsense'");
-  expect_error("draw recursive_doubling --nodes 129", "--nodes is '129'");
-  expect_error("draw recursive_doubling --nodes 4 --format png", "--format is 'png', but must be svg or dot");
-  expect_error("draw recursive_doubling --nodes 4 -o x.png", "the name 'x.png' says neither svg nor dot");
+  expect_refused("draw nonsense --nodes 4", "no algorithm called 'nonsense'");
+  expect_refused("draw recursive_doubling --nodes 129", "--nodes is '129'");
+  expect_refused("draw recursive_doubling --nodes 4 --format png", "--format is 'png', but must be svg or dot");
+  expect_refused("draw recursive_doubling --nodes 4 -o x.png", "the name 'x.png' says neither svg nor dot");
   expect_error("draw recursive_doubling --nodes 4 -o /nonexistent/x.svg", "cannot write '/nonexistent/x.svg': No such");
 }
 

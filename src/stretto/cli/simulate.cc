@@ -101,13 +101,18 @@ void print_text(const Question& question, const Prediction& prediction) {
             << "  first      " << format_duration(prediction.minimum) << "\n";
 }
 
-void run_simulate(const SimulateArguments& arguments) {
+Question question_of(const SimulateArguments& arguments) {
   Question question{.algorithm = arguments.shape.chosen(),
                     .shape = arguments.shape.shape(most_nodes),
                     .bytes = parse_bytes(arguments.bytes, "--bytes"),
                     .network = schedule::parse_network(arguments.network),
                     .inside = {}};
   if (question.shape.hosts.are_known()) question.inside = schedule::parse_network(arguments.inside);
+  return question;
+}
+
+void run_simulate(const SimulateArguments& arguments) {
+  const Question question = program::refusing([&] { return question_of(arguments); });
   const auto print = arguments.as_json ? print_json : print_text;
   print(question, answer(question));
 }

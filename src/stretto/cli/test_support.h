@@ -58,6 +58,11 @@ inline void expect_error(const std::string& arguments, std::string_view part, in
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
 }
 
+/// The command is refused with one line that has `part` in it.
+inline void expect_refused(const std::string& arguments, std::string_view part) {
+  expect_error(arguments, part, program::exit_refused);
+}
+
 /// Sets a variable of the environment while it lives.
 class Setting {
  public:

@@ -164,8 +164,8 @@ void print_text(const std::vector<Outcome>& outcomes) {
   }
 }
 
-/// Returns the exit status.
-int run_verify(const VerifyArguments& arguments) {
+/// What came out for each algorithm that is asked for. An Error is about the arguments.
+std::vector<Outcome> outcomes_of(const VerifyArguments& arguments) {
   const std::vector<Rank> sizes = parse_sizes(arguments.nodes);
   if (arguments.roots != "all" && arguments.roots != "first") {
     throw Error(ErrorCode::bad_input, "--roots is '" + arguments.roots + "', but must be first or all");
@@ -174,7 +174,12 @@ int run_verify(const VerifyArguments& arguments) {
   if (!arguments.algorithm.empty()) chosen = {&schedule::find_algorithm(arguments.algorithm)};
   std::vector<Outcome> outcomes;
   for (const Algorithm* algorithm : chosen) outcomes.push_back(verify_all(*algorithm, sizes, arguments));
+  return outcomes;
+}
 
+/// Returns the exit status.
+int run_verify(const VerifyArguments& arguments) {
+  const std::vector<Outcome> outcomes = program::refusing([&] { return outcomes_of(arguments); });
   const bool all_right =
       std::none_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.violation.has_value(); });
   if (arguments.as_json) {

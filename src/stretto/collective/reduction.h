@@ -1,6 +1,5 @@
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,79 +9,11 @@
 
 #include "stretto/base/hash.h"
 #include "stretto/collective/kernels.h"
-#include "stretto/collective/operators.h"  // IWYU pragma: export
+#include "stretto/collective/reduction_operator.h"  // IWYU pragma: export
 #include "stretto/core/node.h"
 #include "stretto/core/spawn_options.h"
-#include "stretto/core/task.h"
-#include "stretto/schedule/schedule.h"
 
 namespace stretto {
-
-/// What can be reduced and moved: trivially copyable, so that its bytes are its value.
-template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_const_v<T>;
-
-/// An operator that is a task of the user's own (the recommendation of the Legion paper, section IV-A):
-///
-///     void op(Node& node, std::span<T> out, std::span<const T> left, std::span<const T> right)
-///
-/// or a coroutine that returns Task<>. It sets out[i] to left[i] (+) right[i]; all are of one size, and `out` may be
-/// `left` or `right`. It runs on the processors of its node, ahead of other tasks, and may spawn tasks and wait for
-/// them, but not for what the caller of the collective has yet to do. An exception poisons the collective everywhere.
-template <class Op, class T>
-concept TaskOperator = Element<T> && requires(const Op& op, Node& node, std::span<T> out, std::span<const T> in) {
-  requires std::is_void_v<decltype(op(node, out, in, in))> || std::is_same_v<decltype(op(node, out, in, in)), Task<>>;
-};
-
-/// An associative operator on T. It is taken to depend on the order of its terms, which are then combined in rank
-/// order, unless its type says `static constexpr bool commutative = true`.
-///
-/// An operator of the user's runs as a task of its own, since it may take long, wait or throw. One that never does may
-/// say `static constexpr bool elementary = true`, and be noexcept: it then runs where the data arrive, between
-/// messages, which saves a hand-over to another thread each time (some microseconds); several threads may run it at
-/// once. Or it is a TaskOperator.
-///
-/// Members' calls are compared by the operator's type alone: all pass the same function, and an equal state.
-template <class Op, class T>
-concept ReductionOperator =
-    (Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>) || TaskOperator<Op, T>;
-
-namespace detail {
-
-template <class... T>
-consteval std::uint64_t type_digest() {
-  return fnv1a_64(std::string_view(__PRETTY_FUNCTION__));
-}
-
-template <class Op>
-constexpr bool is_commutative() {
-  if constexpr (requires { Op::commutative; }) {
-    return Op::commutative;
-  } else {
-    return false;
-  }
-}
-
-template <class T>
-constexpr bool is_number = std::is_arithmetic_v<T>;
-template <class T>
-constexpr bool is_number<std::complex<T>> = std::is_arithmetic_v<T>;
-
-/// Whether all that the operator runs on T is known to be short: not so of what a user's type calls `+`.
-template <class Op, class T>
-constexpr bool is_elementary() {
-  if constexpr (TaskOperator<Op, T>) {
-    return false;
-  } else if constexpr (requires { Op::elementary; }) {
-    static_assert(!Op::elementary || std::is_nothrow_invocable_r_v<T, const Op&, const T&, const T&>,
-                  "an operator that calls itself elementary has to be noexcept");
-    return Op::elementary;
-  } else {
-    return kernels::Operator<Op> && is_number<T>;
-  }
-}
-
-}  // namespace detail
 
 /// An operator on a type, as the executor sees it: the same for all operators of one type, which differ in their state.
 /// Empty (no combine) for operations that do not reduce.
@@ -108,6 +39,11 @@ struct Reduction {
 };
 
 namespace detail {
+
+template <class... T>
+consteval std::uint64_t type_digest() {
+  return fnv1a_64(std::string_view(__PRETTY_FUNCTION__));
+}
 
 /// `store(i, result)` is called for each element, in order.
 template <class T, class Op, class Store>

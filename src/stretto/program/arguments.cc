@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "stretto/base/units.h"
+
 namespace stretto::program {
 namespace {
 
@@ -84,13 +86,17 @@ template Argument& Argument::between(int, int);
 template Argument& Argument::between(std::uint32_t, std::uint32_t);
 
 Argument& Argument::whole_doubles() {
-  const auto complaint = [](const std::string& text) {
-    std::size_t bytes = 0;
-    const bool is_number = !text.starts_with('-') && CLI::detail::lexical_cast(text, bytes);  // which takes -8, too
-    const bool good = is_number && bytes > 0 && bytes % sizeof(double) == 0;
-    return good ? std::string() : "must be a multiple of 8 bytes, not " + text;
+  const auto read = [](std::string& text) {
+    try {
+      const std::uint64_t bytes = parse_bytes(text);
+      if (bytes == 0 || bytes % sizeof(double) != 0) return "must be a multiple of 8 bytes, not " + text;
+      text = std::to_string(bytes);
+      return std::string();
+    } catch (const Error& problem) {
+      return problem.message();
+    }
   };
-  option_->check(complaint, "BYTES");
+  option_->transform(CLI::Validator(read, "BYTES"));
   return *this;
 }
 

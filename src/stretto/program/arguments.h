@@ -41,7 +41,7 @@ class Argument {
   /// int and std::uint32_t.
   template <class Number>
   Argument& between(Number least, Number most);
-  /// Bytes of doubles, one at least.
+  /// Bytes of doubles, one at least, as parse_bytes reads them: "8", "64K".
   Argument& whole_doubles();
   /// Refuses also what is no number, "nan".
   Argument& seconds_within(double least, double most);

@@ -162,11 +162,16 @@ TEST(Arguments, RequiredAndExcluded) {
 
 TEST(Arguments, WholeDoubles) {
   const auto limit = [](Argument& argument) { argument.whole_doubles(); };
-  for (const char* const good : {"8", "64", "1048576"})
+  for (const char* const good : {"8", "64", "1048576", "64K", "1MB"})
     EXPECT_TRUE(accepts<std::vector<std::size_t>>(limit, good)) << good;
-  for (const char* const bad : {"0", "4", "12", "-8", "8x", "", "all"}) {
+  for (const char* const bad : {"0", "4", "12", "-8", "8x", "0K", "12B", "", "all"}) {
     EXPECT_FALSE(accepts<std::vector<std::size_t>>(limit, bad)) << bad;
   }
+  Arguments arguments("some_program", "");
+  std::vector<std::size_t> sizes;
+  arguments.option("--sizes", sizes, "").comma_separated().whole_doubles();
+  EXPECT_FALSE(parse(arguments, {"--sizes", "8,64K,1MiB"}).has_value());
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{8, 65536, 1048576}));
 }
 
 TEST(Arguments, MeasuredSeconds) {
