@@ -40,6 +40,8 @@ constexpr std::array settings_table{
     SettingInfo{"STRETTO_REPRODUCIBLE", SettingKind::count, "0",
                 "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible",
                 1},
+    SettingInfo{"STRETTO_CHECK_CALLS", SettingKind::count, "0",
+                "1: for debugging: members of a collective compare also where in the source they call it", 1},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},

@@ -41,6 +41,7 @@ struct CallKind {
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
+  std::uint32_t fingerprint = 0;       ///< see fingerprint_of; 0: calls are not compared by it
   bool reproducible = false;           ///< terms are combined in the canonical tree
 
   friend bool operator==(const CallKind&, const CallKind&) = default;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <ranges>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "stretto/base/arena.h"
 #include "stretto/collective/call_checks.h"
 #include "stretto/collective/inline_run.h"
+#include "stretto/collective/mismatch.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/engine.h"
@@ -84,13 +86,15 @@ double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
   }
 }
 
-Identity identity_of(const fabric::Message& message) {
-  Identity identity;
-  if (message.header.size() < sizeof identity) {
+/// What the header of a collective's message begins with.
+template <class Beginning>
+Beginning beginning_of(const fabric::Message& message) {
+  Beginning beginning;
+  if (message.header.size() < sizeof beginning) {
     throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " speaks of no collective");
   }
-  std::memcpy(&identity, message.header.data(), sizeof identity);
-  return identity;
+  std::memcpy(&beginning, message.header.data(), sizeof beginning);
+  return beginning;
 }
 
 }  // namespace
@@ -127,13 +131,15 @@ CollectiveService::~CollectiveService() {
 }
 
 Named CollectiveService::check(const Group& group, CollectiveCall& call, const CollectiveOptions& options) const {
-  note_reproducible(call, options);
+  note_settings(call, options);
   return check_at(group.rank_of(node_.id()), group, call, options);
 }
 
-void CollectiveService::note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const {
+void CollectiveService::note_settings(CollectiveCall& call, const CollectiveOptions& options) const {
+  const Surroundings& surroundings = node_.surroundings();
   call.reproducible =
-      (options.is_reproducible() || node_.surroundings().reproducible) && schedule::is_reduction(call.operation());
+      (options.is_reproducible() || surroundings.reproducible) && schedule::is_reduction(call.operation());
+  if (surroundings.check_calls) call.fingerprint = fingerprint_of(call, options.where());
 }
 
 void CollectiveService::note_named(const Named& named) noexcept {
@@ -155,7 +161,7 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
 [[gnu::hot]] Event CollectiveService::start(const Group& group, CollectiveCall&& call,
                                             const CollectiveOptions& options) {
   const fabric::Context::HandOverAtEnd rest;
-  note_reproducible(call, options);
+  note_settings(call, options);
   Event completion;
   if (repeat(group, call, options, completion)) return completion;
   if (!options.auxiliaries()) return start_anew(group, std::move(call), options);
@@ -266,7 +272,7 @@ inline Event CollectiveService::run_inline(Stream& its_stream, Preparation& prep
   its_stream.take_sequence(1);  // now: what has come for it meanwhile is kept as what comes early
   prepared.inline_attempts.note(is_over);
   if (is_over) {
-    its_stream.note_past(identity);
+    its_stream.note_past(identity, options.where());
     pass(its_stream, identity.sequence);
     return no_event;
   }
@@ -369,11 +375,12 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
   }
   Stream& its_stream = operation.stream();
   Identity identity = operation.identity();
+  const std::source_location where = operation.where();
   begin_one(operation);
   // Who has calls of their own where this node has one for several hears of it.
   for (std::uint32_t further = 1; further < calls; ++further) {
     ++identity.sequence;
-    its_stream.note_past(identity);
+    its_stream.note_past(identity, where);
     pass(its_stream, identity.sequence);
   }
 }
@@ -393,7 +400,7 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
 }
 
 [[gnu::hot]] void CollectiveService::end(CollectiveOperation& operation) {
-  operation.stream().end(operation.identity());
+  operation.stream().end(operation.identity(), operation.where());
   under_way_.remove(operation);
 }
 
@@ -409,16 +416,16 @@ Cause CollectiveService::find_loss_in(const Group& group) const noexcept {
 }
 
 // A message for an operation that is over. Either that failed, and its members know; or it was another one than the
-// sender's, who would wait in vain.
-void CollectiveService::answer_late(NodeId from, const Identity& theirs) {
-  const std::optional<std::uint32_t> ours = stream(theirs.stream).digest_of_past(theirs.sequence);
-  if (ours && *ours != theirs.digest) say_other(from, theirs);
+// sender's, who would wait in vain, or is through with it as well.
+void CollectiveService::answer_late(const fabric::Message& message) {
+  if (message.type == fabric::MessageType::collective_released) return;  // follows a failure
+  const auto theirs = beginning_of<CallHeader>(message);
+  const Stream::Past* const ours = stream(theirs.identity.stream).past(theirs.identity.sequence);
+  if (ours == nullptr || ours->digest == theirs.identity.digest) return;
+  say_other(message.from, theirs.identity, late_mismatches_.note(*ours, message.from, theirs));
 }
 
-void CollectiveService::say_other(NodeId to, const Identity& theirs) {
-  const Cause cause = std::make_shared<const Error>(
-      ErrorCode::mismatch, "node " + std::to_string(node_.id()) + " is through with what node " + std::to_string(to) +
-                               " calls as the same collective: " + std::string(what_may_differ));
+void CollectiveService::say_other(NodeId to, const Identity& theirs, const Cause& cause) {
   const FailedHeader header{theirs, static_cast<std::uint32_t>(cause->code()), 0, 0};
   endpoint_.send(to, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
 }
@@ -457,7 +464,7 @@ void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
     if (eager_window_.give_back(message.from, fabric::read_header<UsedHeader>(message).cost)) return;
     throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " has used data that were never sent");
   }
-  const Identity identity = identity_of(message);
+  const auto identity = beginning_of<Identity>(message);
   Stream& its_stream = stream(identity.stream);
   if (CollectiveOperation* const operation = its_stream.find(identity.sequence)) {
     note_used(message);
@@ -468,7 +475,12 @@ void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
   const bool has_begun = its_stream.has_begun(identity.sequence);
   if (has_begun) {
     note_used(message);
-    if (!failed) answer_late(message.from, identity);
+    if (failed) {
+      late_mismatches_.note(its_stream.past(identity.sequence), fabric::read_header<FailedHeader>(message),
+                            message.payload);
+    } else {
+      answer_late(message);
+    }
   } else {
     // What its sender has granted for this operation will not be touched.
     if (failed) {

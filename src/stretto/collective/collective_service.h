@@ -18,6 +18,7 @@
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/landings.h"
+#include "stretto/collective/late_mismatches.h"
 #include "stretto/collective/meeting.h"
 #include "stretto/collective/operation.h"
 #include "stretto/collective/plan_cache.h"
@@ -131,8 +132,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Cause find_loss_in(const Group& group) const noexcept;
   /// Tells other members that this node's part cannot complete.
   void tell_failure(const CollectiveOperation& operation, const Cause& cause, CollectiveOperation::Tell tell);
-  /// Says that this node was in another operation than `theirs`, and is through with it.
-  void say_other(NodeId to, const Identity& theirs);
+  /// Tells a member that this node was in another operation than `theirs`, and is through with it.
+  void say_other(NodeId to, const Identity& theirs, const Cause& cause);
   Landings& landings() noexcept { return landings_; }
   /// Says that this node touches a member's memory no more in a collective that has failed; `pieces`: see
   /// ReleasedHeader.
@@ -147,7 +148,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   };
 
   Event launch(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
-  void note_reproducible(CollectiveCall& call, const CollectiveOptions& options) const;
+  void note_settings(CollectiveCall& call, const CollectiveOptions& options) const;
   void note_named(const Named& named) noexcept;
   template <class Function>
   bool try_run(const Function& function);
@@ -173,7 +174,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void look(Which which, std::vector<std::string>& sentences) override;
   void cancel(const Cause& cause) override;
   bool over() override;
-  void answer_late(NodeId from, const Identity& theirs);
+  void answer_late(const fabric::Message& message);
 
   Node& node_;
   fabric::Endpoint& endpoint_;
@@ -195,6 +196,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::uint32_t inline_calls_ = 0;  // since all else was seen to; a larger one counts as several
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time
   std::map<NodeId, Cause> losses_;
+  LateMismatches late_mismatches_{node_};
   Cause cancelled_;
   std::uint32_t looks_ = 0;
 };

@@ -63,7 +63,8 @@ std::uint64_t digest_of(const std::vector<ReduceCall>& calls, Together together)
     const CollectiveCall& call = reduce.part.call;
     for (const std::uint64_t part :
          {members.high, members.low, std::uint64_t{call.contributors}, std::uint64_t{call.inner_receivers},
-          std::uint64_t{reduce.part.bytes}, call.form->type_digest, call.reduction().digest}) {
+          std::uint64_t{call.fingerprint}, std::uint64_t{reduce.part.bytes}, call.form->type_digest,
+          call.reduction().digest}) {
       digest = mix_64(digest ^ part);
     }
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -95,6 +96,75 @@ TEST(Mismatch, ThreadsThatOnlyReceiveHearWhoDisagrees) {
   });
 }
 
+/// What is said in the log while `main` runs.
+std::string logged_while(const RuntimeOptions& options, const Runtime::Main& main) {
+  testing::internal::CaptureStderr();
+  Runtime(options).run(main);
+  return testing::internal::GetCapturedStderr();
+}
+
+// Each is the root of a broadcast of its own, and through before it could hear of the other's.
+TEST_P(MismatchTest, TheLogTellsOfDisagreementsAmongThoseWhoAreThrough) {
+  const std::string log = logged_while(test::options_for(GetParam().of(2)), [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    int value = 1;
+    const std::string said = co_await outcome(broadcast(node, all, std::span(&value, 1), node.id()));
+    EXPECT_EQ(said, "");
+    EXPECT_EQ(value, 1);
+    const int total = co_await allreduce(node, all, 1, sum);
+    EXPECT_EQ(total, 2);
+  });
+  const std::size_t at = log.find("mismatch: node ");
+  EXPECT_NE(at, std::string::npos) << log;
+  EXPECT_NE(log.find("'s collective at ", at), std::string::npos) << log;
+  EXPECT_NE(log.find("mismatch_test.cc:", at), std::string::npos) << log;
+  EXPECT_NE(log.find("does not match what node ", at), std::string::npos) << log;
+}
+
+RuntimeOptions options_that_check(const std::string& fabric) {
+  RuntimeOptions options = test::options_for(fabric);
+  options.check_calls = true;
+  return options;
+}
+
+// Which are alike but for their places in the source.
+TEST_P(MismatchTest, CallsInAnotherOrderAreFoundWhereCallsAreChecked) {
+  for (const bool swaps : {false, true}) {
+    Runtime(options_that_check(GetParam().of(3))).run([swaps](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      for (int before = 0; before < 3; ++before) co_await barrier(node, all);
+      std::vector<int> data(5, 1);
+      const auto first = [&] { return allreduce_of_3(node, all, data); };
+      const auto second = [&] { return allreduce(node, all, std::span(data).first(3), std::span(data).first(3), sum); };
+      const bool is_odd = swaps && node.id() == 2;
+      const Event one = is_odd ? second() : first();
+      const std::string said = co_await outcome(one);
+      const Event other = is_odd ? first() : second();
+      const std::string said_then = co_await outcome(other);
+      for (const std::string& each : {said, said_then}) {
+        EXPECT_EQ(each.rfind("mismatch: node ", 0), swaps ? 0U : std::string::npos) << each;
+        EXPECT_TRUE(!swaps || each.find("STRETTO_CHECK_CALLS") != std::string::npos) << each;
+      }
+    });
+  }
+}
+
+int first_of(const int& a, const int&) { return a; }
+int second_of(const int&, const int& b) { return b; }
+
+TEST_P(MismatchTest, FunctionsAreToldApartWhereCallsAreChecked) {
+  for (const bool differ : {false, true}) {
+    Runtime(options_that_check(GetParam().of(2))).run([differ](Node& node) -> Task<> {
+      const auto operation = differ && node.id() == 1 ? second_of : first_of;
+      const int value = 1;
+      int result = 0;
+      const Event done = allreduce(node, Group::all(node), std::span(&value, 1), std::span(&result, 1), operation);
+      const std::string said = co_await outcome(done);
+      EXPECT_EQ(said.rfind("mismatch: node ", 0), differ ? 0U : std::string::npos) << said;
+    });
+  }
+}
+
 // What a member passes to some operation.
 struct Buffers {
   explicit Buffers(std::size_t blocks, std::size_t size)
@@ -164,36 +234,55 @@ const StartOne starts[] = {
 // So many are sent, lent where they can be, or large.
 constexpr std::size_t counts[] = {3, 500, 5000};
 
-// Any two of all sorts of collectives against each other, small and large, one pair after the other: nobody is left
-// waiting.
+/// One pair of collectives, of all that there are, of which one node calls the odd one.
+struct Pair {
+  Pair(Random& random, Rank nodes)
+      : usual(random.below(3 * std::size(starts))),
+        odd(random.below(3 * std::size(starts))),
+        who(static_cast<NodeId>(random.below(nodes))) {}
+
+  std::size_t usual;
+  std::size_t odd;
+  NodeId who;
+};
+
+Event start(std::size_t which, Node& node, const Group& all, Buffers& buffers) {
+  return starts[which / 3](node, all, buffers);
+}
+
+/// Calls it; returns what this node hears of it.
+Task<std::string> disagree(Node& node, const Pair& pair, bool is_known) {
+  const Group all = Group::all(node);
+  // Where all of them have called both before, they are kept, or inline.
+  for (const std::size_t before : {pair.usual, pair.odd}) {
+    if (!is_known) continue;
+    Buffers buffers(all.size(), counts[before % 3]);
+    co_await start(before, node, all, buffers);
+  }
+  const std::size_t mine = node.id() == pair.who ? pair.odd : pair.usual;
+  Buffers buffers(all.size(), counts[mine % 3]);
+  co_return co_await outcome(start(mine, node, all, buffers));
+}
+
+// Any two of all sorts of collectives against each other, small and large: nobody is left waiting, and somebody, or the
+// log, hears that they disagree.
 TEST_P(MismatchTest, NoTwoCollectivesWaitForEachOtherForEverSeeds) {
   for (const std::uint64_t seed : test::seeds(120)) {
+    Random random(seed);
     const auto nodes = static_cast<std::uint32_t>(2 + seed % 3);
-    EXPECT_NO_THROW(run(nodes,
-                        [seed](Node& node) -> Task<> {
-                          const Group all = Group::all(node);
-                          Random random(seed);  // the same on every node
-                          for (int i = 0; i < 10; ++i) {
-                            const std::size_t usual = random.below(3 * std::size(starts));
-                            const std::size_t odd = random.below(3 * std::size(starts));
-                            const auto who = static_cast<NodeId>(random.below(all.size()));
-                            // Where all of them have called both before, they are kept, or inline.
-                            for (const std::size_t before : {usual, odd}) {
-                              if (seed % 2 == 0) continue;
-                              Buffers buffers(all.size(), counts[before % 3]);
-                              co_await starts[before / 3](node, all, buffers);
-                            }
-                            const std::size_t mine = node.id() == who ? odd : usual;
-                            Buffers buffers(all.size(), counts[mine % 3]);
-                            const std::string said = co_await outcome(starts[mine / 3](node, all, buffers));
-                            // Who only gives, such as a broadcast's root, may be through before it could
-                            // know.
-                            EXPECT_TRUE(said.empty() || (usual != odd && said.rfind("mismatch: ", 0) == 0))
-                                << "seed " << seed << ": " << usual << " but " << odd << " at node " << who << ": "
-                                << said;
-                          }
-                        }))
-        << "seed " << seed;
+    for (int i = 0; i < 10; ++i) {
+      const Pair pair(random, nodes);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + std::to_string(pair.usual) + " but " +
+                   std::to_string(pair.odd) + " at node " + std::to_string(pair.who));
+      std::atomic<bool> somebody_heard = false;
+      const std::string log = logged_while(test::options_for(GetParam().of(nodes)), [&](Node& node) -> Task<> {
+        const std::string said = co_await disagree(node, pair, seed % 2 != 0);
+        EXPECT_TRUE(said.empty() || said.rfind("mismatch: ", 0) == 0) << said;
+        if (!said.empty()) somebody_heard = true;
+        co_await allreduce(node, Group::all(node), 1, sum);
+      });
+      EXPECT_EQ(somebody_heard || log.find("mismatch: ") != std::string::npos, pair.usual != pair.odd) << log;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/fused_reduce.h"
 #include "stretto/collective/inline_run.h"
+#include "stretto/collective/mismatch.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
@@ -402,9 +403,9 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
 }
 
 std::string CollectiveOperation::describe() const {
+  const std::string root = has_root(call_.operation()) ? ", root " + std::to_string(call_.root) + "," : std::string();
   return "node " + std::to_string(service_.node().id()) + "'s " + std::string(schedule::name_of(call_.operation())) +
-         " of " + std::to_string(call_.input.size()) + " bytes at " + where_.file_name() + ":" +
-         std::to_string(where_.line());
+         " of " + std::to_string(call_.input.size()) + " bytes" + root + " at " + call_site(where_);
 }
 
 }  // namespace stretto

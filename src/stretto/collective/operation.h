@@ -56,6 +56,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   /// The members, by rank of the schedule.
   const Group& group() const noexcept { return group_; }
   const Identity& identity() const noexcept { return header_.identity; }
+  /// Where it was called.
+  const std::source_location& where() const noexcept { return where_; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.

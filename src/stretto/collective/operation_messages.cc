@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/mismatch.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
 
@@ -130,7 +131,9 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
   if (stage_ == Stage::begun && theirs.identity.digest == identity().digest) return true;
   require_member(from);
   if (stage_ == Stage::failed || stage_ == Stage::over) {
-    if (theirs.identity.digest != identity().digest) service_.say_other(from, theirs.identity);
+    if (theirs.identity.digest != identity().digest) {
+      service_.say_other(from, theirs.identity, mismatch(describe(), from, theirs, what_may_differ));
+    }
     return false;
   }
   if (theirs.identity.digest == identity().digest) return true;
@@ -139,11 +142,7 @@ void CollectiveOperation::refuse(NodeId from, std::string_view what) const {
 }
 
 void CollectiveOperation::fail_to_match(NodeId from, const CallHeader& theirs, std::string_view difference) {
-  fail(std::make_shared<const Error>(
-           ErrorCode::mismatch, describe() + " does not match what node " + std::to_string(from) + " calls, at line " +
-                                    std::to_string(theirs.line) +
-                                    " of its source, as the same collective: " + std::string(difference)),
-       Tell::everybody);
+  fail(mismatch(describe(), from, theirs, difference), Tell::everybody);
 }
 
 // Sizes of blocks that differ by rank are nobody else's to compare; who passes others than its peer ends the operation.

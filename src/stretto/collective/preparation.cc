@@ -22,8 +22,8 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
 
 std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
   const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
-  return static_cast<std::uint32_t>(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.form->type_digest ^
-                                           (call.reduction().digest << 1U) ^ agreement));
+  return static_cast<std::uint32_t>(mix_64(mix_64(mix_64(plan.digest() ^ digest_of_sizes(call)) ^ call.fingerprint) ^
+                                           call.form->type_digest ^ (call.reduction().digest << 1U) ^ agreement));
 }
 
 Preparation::Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}

@@ -35,6 +35,7 @@ struct Reduction {
   Spawn spawn = nullptr;                 ///< of a TaskOperator, instead of `combine`
   bool commutative = true;
   bool as_task = false;      ///< user code that may wait, or a TaskOperator: never under a baton
+  bool is_function = false;  ///< the state is a function's pointer
   std::uint64_t digest = 0;  ///< of operator and type, the same on all nodes
 };
 
@@ -124,6 +125,7 @@ constexpr Reduction make_reduction() {
   }
   reduction.commutative = is_commutative<Op>();
   reduction.as_task = !is_elementary<Op, T>();
+  reduction.is_function = std::is_pointer_v<Op>;
   reduction.digest = type_digest<T, Op>();
   return reduction;
 }

@@ -30,10 +30,9 @@ void Stream::save(std::uint32_t sequence, const fabric::Message& message) {
   open_.find_or_add(sequence).early.add(message);
 }
 
-std::optional<std::uint32_t> Stream::digest_of_past(std::uint32_t sequence) const noexcept {
+const Stream::Past* Stream::past(std::uint32_t sequence) const noexcept {
   const std::size_t place = sequence % most_past;
-  if (place >= past_.size() || past_[place].sequence != sequence) return std::nullopt;
-  return past_[place].digest;
+  return place < past_.size() && past_[place].sequence == sequence ? &past_[place] : nullptr;
 }
 
 SavedMessages Stream::take_messages_of(NodeId peer, std::uint32_t sequence) {

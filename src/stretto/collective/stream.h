@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -93,13 +93,13 @@ class Stream {
   }
   /// REQUIRES: something has come for it.
   SavedMessages take_early(std::uint32_t sequence) noexcept { return std::move(open_.find(sequence)->early); }
-  void end(const Identity& identity) noexcept {
+  void end(const Identity& identity, const std::source_location& where) noexcept {
     open_.remove(identity.sequence);
-    note_past(identity);
+    note_past(identity, where);
   }
-  /// Notes what a call was that is over, or that is no more than a number.
-  void note_past(const Identity& identity) noexcept {
-    past_[identity.sequence % most_past] = {identity.sequence, identity.digest};
+  /// Notes what a call was that is over, or that is no more than a number, and where it was called.
+  void note_past(const Identity& identity, const std::source_location& where) noexcept {
+    past_[identity.sequence % most_past] = {identity.sequence, identity.digest, where};
   }
   /// Whether an operation is open for a number, or put off, or something has come for it.
   bool is_open(std::uint32_t sequence) noexcept { return open_.find(sequence) != nullptr; }
@@ -115,8 +115,14 @@ class Stream {
   /// Keeps a message for an operation that has not begun.
   void save(std::uint32_t sequence, const fabric::Message& message);
 
-  /// The digest of an operation that is over, if it is one of the last ones.
-  std::optional<std::uint32_t> digest_of_past(std::uint32_t sequence) const noexcept;
+  /// What is known of an operation that is over.
+  struct Past {
+    std::uint32_t sequence = ~std::uint32_t{0};
+    std::uint32_t digest = 0;
+    std::source_location where;
+  };
+  /// Null: it is not one of the last ones.
+  const Past* past(std::uint32_t sequence) const noexcept;
 
   /// Returns what was kept of a peer for one operation.
   SavedMessages take_messages_of(NodeId peer, std::uint32_t sequence);
@@ -129,10 +135,6 @@ class Stream {
     bool is_put_off = false;
     CollectiveOperation* operation = nullptr;
     SavedMessages early;
-  };
-  struct Past {
-    std::uint32_t sequence = ~std::uint32_t{0};
-    std::uint32_t digest = 0;
   };
   static constexpr std::size_t most_past = 64;
 

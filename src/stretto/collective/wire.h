@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace stretto {
 
@@ -14,10 +13,6 @@ struct Identity {
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };
-
-/// What members that disagree about a collective are told: the parts of the digest.
-inline constexpr std::string_view what_may_differ =
-    "operation, count, type, operator, root, algorithm, order or reproducibility differ";
 
 /// Data of a step that are small enough to be sent at once: the payload. Also, without a payload: that they are held,
 /// and maybe more after them (`collective_held`), and the answer of a receiver that asks for them (`collective_pull`).

@@ -106,6 +106,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.log_level = settings.log_level("STRETTO_LOG");
   options.stall_seconds = static_cast<double>(settings.count("STRETTO_STALL_SECONDS"));
   options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;
+  options.check_calls = settings.count("STRETTO_CHECK_CALLS") == 1;
   options.staging_bytes = settings.bytes("STRETTO_STAGING_BYTES");
   if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
@@ -261,6 +262,8 @@ unsigned Runtime::Parts::nodes_of_this_host_before(NodeId end) {
 void Runtime::Parts::look_around(const RuntimeOptions& options) {
   surroundings.tuning = options.tuning;
   surroundings.reproducible = options.reproducible;
+  surroundings.check_calls = options.check_calls;
+  surroundings.log_level = options.log_level;
   surroundings.staging_bytes = options.staging_bytes;
   surroundings.one_process = fabric->endpoints().size() == fabric->size();
   surroundings.hosts = numbered_hosts();

@@ -41,6 +41,10 @@ struct RuntimeOptions {
   double stall_seconds = 30;
   Tuning tuning;              ///< the same at all nodes of the job
   bool reproducible = false;  ///< reductions are, see CollectiveOptions; the same at all nodes of the job
+  /// For debugging: members of a collective compare also where in the source they call it and, where its operator is a
+  /// function, which one. So calls in another order are found though they are otherwise alike, and so are calls that
+  /// match but stand in several places. The same at all nodes of the job.
+  bool check_calls = false;
 };
 
 /// The costs in a file, as STRETTO_TUNING names one. Throws Error(io) for what can be none.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/base/log.h"
 #include "stretto/fabric/occupancy.h"
 #include "stretto/fabric/sim/sim_options.h"
 
@@ -24,7 +25,9 @@ struct Surroundings {
   std::vector<std::uint32_t> hosts;
   const fabric::SimOptions* simulated = nullptr;  ///< the machine, where it is one
   Tuning tuning;
-  bool reproducible = false;      ///< all reductions are to be
+  bool reproducible = false;  ///< all reductions are to be
+  bool check_calls = false;   ///< see RuntimeOptions
+  LogLevel log_level = LogLevel::warning;
   std::size_t staging_bytes = 0;  ///< see RuntimeOptions
 };
 
