@@ -38,6 +38,7 @@ struct ExplainArguments {
   std::string cores;
   std::string root = "0";
   std::string auxiliaries = "0";
+  RoleArguments roles;
   bool ordered = false;
   bool reproducible = false;
   bool measure = false;
@@ -74,15 +75,13 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool
   Request request;
   request.shape.operation = parse_operation(arguments.operation);
   request.shape.size = nodes;
+  arguments.roles.apply_to(request.shape);
   request.shape.root = static_cast<schedule::Rank>(parse_count(arguments.root, "--root", 0, most_nodes - 1));
   request.shape.auxiliaries =
       static_cast<schedule::Rank>(parse_count(arguments.auxiliaries, "--auxiliaries", 0, most_nodes - nodes));
   request.shape.size += request.shape.auxiliaries;
   request.shape.reproducible = (arguments.reproducible || job_is_reproducible) && is_reduction(request.shape.operation);
   request.shape.commutative = !arguments.ordered && !request.shape.reproducible;
-  if (request.shape.operation == Operation::general_reduce) {
-    request.shape.contributors = request.shape.inner_receivers = nodes;
-  }
   if (request.shape.operation != Operation::barrier) {
     request.bytes = schedule::size_class(parse_bytes(arguments.bytes, "--bytes"));
   }
@@ -146,6 +145,10 @@ void print_json(const Explanation& found) {
                                 {"ranks_of_machine", request.placement.ranks_of_machine},
                                 {"cores_of_machine", request.placement.cores_of_machine},
                                 {"costs", found.costs}};
+  if (request.shape.operation == Operation::general_reduce) {
+    object["contributors"] = request.shape.contributors;
+    object["inner_receivers"] = request.shape.inner_receivers;
+  }
   object["candidates"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < found.candidates.size(); ++i) {
     const Candidate& each = found.candidates[i];
@@ -296,6 +299,7 @@ void add_explain_command(program::Arguments& stretto) {
       .option("--auxiliaries", arguments->auxiliaries,
               "Of an allreduce: idle nodes beside the others, which help where that is cheaper; for predictions")
       .shows_default();
+  arguments->roles.add_to(command);
   command.flag("--ordered", arguments->ordered, "The operator does not commute");
   command.flag("--reproducible", arguments->reproducible,
                "Only schedules that combine in the canonical tree: the same bits by each of them");
@@ -313,6 +317,7 @@ void add_explain_command(program::Arguments& stretto) {
       "  stretto explain allreduce --nodes 8 --bytes 1M\n"
       "  stretto explain broadcast --nodes 64 --bytes 64KiB --link wire\n"
       "  stretto explain allreduce --nodes 16 --hosts 4 --bytes 1M\n"
+      "  stretto explain general_reduce --nodes 11 --contributors 8 --inner-receivers 2\n"
       "  stretto explain allreduce --nodes 8 --bytes 1MiB --measure\n"
       "  stretto run -n 2 stretto explain allreduce --bytes 1MiB --measure");
 }

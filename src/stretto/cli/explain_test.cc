@@ -152,6 +152,18 @@ TEST(ExplainCommand, MeasuresEveryOperation) {
   }
 }
 
+TEST(ExplainCommand, KnowsWhoContributesAndWhoReceives) {
+  const std::string command = "explain general_reduce --nodes 5 --contributors 3 --inner-receivers 1";
+  const auto found = nlohmann::json::parse(output_of(command + " --json"));
+  EXPECT_EQ(found.at("contributors"), 3);
+  EXPECT_EQ(found.at("inner_receivers"), 1);
+  EXPECT_NE(output_of(command).find("the first 3 to the first 1 and the last 2"), std::string::npos);
+  const auto measured = nlohmann::json::parse(output_of(command + " --measure --seconds 0.001 --json"));
+  EXPECT_EQ(measured.at("candidates").size(), found.at("candidates").size());
+  expect_refused("explain general_reduce --nodes 5 --contributors 6", "contributors must be from 1 to the size");
+  expect_refused("explain allreduce --nodes 5 --contributors 3", "only a general_reduce says who contributes");
+}
+
 TEST(Trial, WorkersAreBoundUnlessTheSettingSaysOtherwise) {
   const auto bound = [] {
     RuntimeOptions options = RuntimeOptions::from_environment();

@@ -11,6 +11,27 @@
 
 namespace stretto::cli {
 
+void RoleArguments::add_to(program::Arguments& command) {
+  command.option("--contributors", contributors,
+                 "Of a general_reduce: how many nodes, the first ones, contribute; default: all");
+  command.option("--inner-receivers", inner_receivers,
+                 "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
+                 "not contribute; default: all");
+}
+
+void RoleArguments::apply_to(schedule::Shape& shape) const {
+  if (shape.operation == schedule::Operation::general_reduce) shape.contributors = shape.inner_receivers = shape.size;
+  if (!contributors.empty()) {
+    shape.contributors =
+        static_cast<schedule::Rank>(parse_count(contributors, "--contributors", 1, schedule::max_size));
+    shape.inner_receivers = shape.contributors;
+  }
+  if (!inner_receivers.empty()) {
+    shape.inner_receivers =
+        static_cast<schedule::Rank>(parse_count(inner_receivers, "--inner-receivers", 0, schedule::max_size));
+  }
+}
+
 void ShapeArguments::add_to(program::Arguments& command) {
   command.option("ALGORITHM", algorithm, "One of those listed below").required();
   command.option("-n,--nodes", nodes, "Nodes in the group").required();
@@ -20,11 +41,7 @@ void ShapeArguments::add_to(program::Arguments& command) {
       .shows_default();
   command.option("--blocks", blocks, "Pieces of the vector; default: as few as the algorithm works with");
   command.flag("--ordered", ordered, "The operator does not commute: keep its terms in rank order");
-  command.option("--contributors", contributors,
-                 "Of a general_reduce: how many nodes, the first ones, contribute; default: all");
-  command.option("--inner-receivers", inner_receivers,
-                 "Of a general_reduce: how many contributors, the first ones, receive, as do all nodes that do "
-                 "not contribute; default: all");
+  roles.add_to(command);
   command.option("--auxiliaries", auxiliaries, "Of an allreduce: idle nodes, beside the others, that may help")
       .shows_default();
 }
@@ -36,16 +53,7 @@ schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
                         .size = static_cast<schedule::Rank>(parse_count(nodes, "--nodes", 1, most_nodes)),
                         .root = static_cast<schedule::Rank>(parse_count(root, "--root", 0, most_nodes - 1)),
                         .commutative = !ordered};
-  if (shape.operation == schedule::Operation::general_reduce) shape.contributors = shape.inner_receivers = shape.size;
-  if (!contributors.empty()) {
-    shape.contributors =
-        static_cast<schedule::Rank>(parse_count(contributors, "--contributors", 1, schedule::max_size));
-    shape.inner_receivers = shape.contributors;
-  }
-  if (!inner_receivers.empty()) {
-    shape.inner_receivers =
-        static_cast<schedule::Rank>(parse_count(inner_receivers, "--inner-receivers", 0, schedule::max_size));
-  }
+  roles.apply_to(shape);
   shape.auxiliaries =
       static_cast<schedule::Rank>(parse_count(auxiliaries, "--auxiliaries", 0, most_nodes - shape.size));
   shape.size += shape.auxiliaries;

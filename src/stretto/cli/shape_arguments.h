@@ -13,6 +13,18 @@ class Arguments;
 
 namespace stretto::cli {
 
+/// The arguments by which commands are told who contributes to a general_reduce, and who receives.
+struct RoleArguments {
+  std::string contributors;     ///< empty: of a general_reduce all, otherwise 0
+  std::string inner_receivers;  ///< empty: of a general_reduce all contributors, otherwise 0
+
+  /// Adds --contributors and --inner-receivers. REQUIRES: this outlives the parsing.
+  void add_to(program::Arguments& command);
+  /// REQUIRES: the shape has its operation and, without auxiliaries, its size. Throws Error if a number has the wrong
+  /// form.
+  void apply_to(schedule::Shape& shape) const;
+};
+
 /// The arguments by which `simulate` and `draw` are told an algorithm and a shape.
 struct ShapeArguments {
   std::string algorithm;
@@ -21,12 +33,11 @@ struct ShapeArguments {
   std::string root = "0";
   std::string blocks;  ///< empty: as few as the algorithm works with
   bool ordered = false;
-  std::string contributors;     ///< empty: of a general_reduce all, otherwise 0
-  std::string inner_receivers;  ///< empty: of a general_reduce all contributors, otherwise 0
+  RoleArguments roles;
   std::string auxiliaries = "0";
 
-  /// Adds ALGORITHM, --nodes, --hosts, --root, --blocks, --ordered, --contributors, --inner-receivers and --auxiliaries
-  /// to `command`. REQUIRES: this outlives the parsing.
+  /// Adds ALGORITHM, --nodes, --hosts, --root, --blocks, --ordered, --auxiliaries and those of roles to `command`.
+  /// REQUIRES: this outlives the parsing.
   void add_to(program::Arguments& command);
   /// Throws Error(invalid_argument) if there is no such algorithm.
   const schedule::Algorithm& chosen() const;

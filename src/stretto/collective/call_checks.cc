@@ -1,5 +1,7 @@
 #include "stretto/collective/call_checks.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -23,16 +25,22 @@ void require_valid(const Group& group, const CollectiveCall& call, std::uint32_t
   }
 }
 
+// In an all-to-all each part goes where the one of the same rank comes from: all are of one size, or as long.
+bool is_in_place(const CollectiveCall& call, Rank size, Rank me) {
+  const std::ptrdiff_t distance = call.input.data() - call.output.data();
+  if (call.operation() == schedule::Operation::all_to_all) {
+    return distance == 0 && std::ranges::equal(call.block_offsets(), call.output_offsets());
+  }
+  const schedule::Shape shape = shape_of(call, size);
+  return distance == Layout(call, shape).in_place_distance(shape, me);
+}
+
 // Input and output are apart, or in place.
 void require_apart(const CollectiveCall& call, Rank size, Rank me) {
   if (are_apart(call.input, call.output)) return;
-  const schedule::Shape shape = shape_of(call, size);
-  const bool in_place = schedule::may_be_in_place(shape.operation) &&
-                        call.input.data() - call.output.data() == Layout(call, shape).in_place_distance(shape, me);
-  if (in_place) return;
-  throw Error(ErrorCode::invalid_argument, std::string(schedule::name_of(shape.operation)) +
-                                               ": input and output overlap; pass buffers that are apart" +
-                                               (schedule::may_be_in_place(shape.operation) ? ", or in place" : ""));
+  if (is_in_place(call, size, me)) return;
+  refuse(std::string(schedule::name_of(call.operation())) +
+         ": input and output overlap; pass buffers that are apart, or in place");
 }
 
 // The first shard is the input. It is copied to the output before the others are read.

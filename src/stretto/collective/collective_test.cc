@@ -229,15 +229,20 @@ Task<> check_all_to_all(Node& node, Group group, std::size_t count, bool uneven,
     input.insert(input.end(), to.begin(), to.end());
     expected.insert(expected.end(), from.begin(), from.end());
   }
+  const std::vector<std::uint64_t> given = input;
   std::vector<std::uint64_t> output(expected.size());
   const CollectiveOptions options = CollectiveOptions().algorithm(algorithm);
-  if (uneven) {
-    const std::span<const std::size_t> sizes(counts);
-    co_await all_to_all(node, group, input, sizes, output, sizes, options);
-  } else {
-    co_await all_to_all(node, group, input, output, options);
+  for (std::vector<std::uint64_t>* const to : {&output, &input}) {
+    if (uneven) {
+      const std::span<const std::size_t> sizes(counts);
+      co_await all_to_all(node, group, input, sizes, *to, sizes, options);
+    } else {
+      co_await all_to_all(node, group, input, *to, options);
+    }
+    EXPECT_TRUE(*to == expected) << (to == &input ? "in place: " : "") << "all_to_all of " << count << " on "
+                                 << group.size() << " by " << algorithm;
+    EXPECT_TRUE(to == &input || input == given) << "the input was written";
   }
-  EXPECT_TRUE(output == expected) << "all_to_all of " << count << " on " << group.size() << " by " << algorithm;
 }
 
 template <class T, class Op>
@@ -468,6 +473,33 @@ TEST_P(CollectiveTest, ManyOverOverlappingGroupsAreInFlightAtOnce) {
       EXPECT_TRUE(each.output == reduced<std::uint64_t>(each.group, each.count, key, sum)) << "key " << key;
     }
   });
+}
+
+// Who has one value needs no buffer.
+TEST_P(CollectiveTest, FuturesOfSingleValues) {
+  for (const std::uint32_t nodes : {1U, 2U, 5U}) {
+    run(nodes, [](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      const Rank me = node.id();
+      const Rank root = all.size() / 2;
+      const std::vector<std::uint64_t> each = gathered<std::uint64_t>(all, 1, 3);
+      const std::uint64_t mine = each[me];
+      const std::uint64_t total = reduced<std::uint64_t>(all, 1, 3, sum).front();
+      std::uint64_t before_me = 0;
+      for (Rank rank = 0; rank < me; ++rank) before_me += each[rank];
+      EXPECT_EQ(co_await allreduce(node, all, mine, sum), total);
+      EXPECT_EQ(co_await reduce(node, all, mine, sum, root), me == root ? total : mine);
+      EXPECT_EQ(co_await scan(node, all, mine, sum), before_me + mine);
+      EXPECT_EQ(co_await exscan(node, all, mine, sum), me == 0 ? mine : before_me);
+      EXPECT_EQ(co_await broadcast(node, all, mine, root), each[root]);
+      EXPECT_EQ(co_await allgather(node, all, mine), each);
+      const std::vector<std::uint64_t> at_root = co_await gather(node, all, mine, root);
+      EXPECT_TRUE(me != root || at_root == each);
+      EXPECT_EQ(co_await scatter(node, all, std::span(each).first(me == root ? each.size() : 0), root), mine);
+      const ReduceGroups groups(all, test::first_ranks(all, 1));
+      EXPECT_EQ(co_await reduce(node, groups, mine, sum), me == 0 ? total : mine);
+    });
+  }
 }
 
 // Under one key, calls are matched in their order, however many are in flight.

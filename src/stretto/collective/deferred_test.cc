@@ -256,7 +256,12 @@ TEST_P(DeferredTest, BuffersThatOverlapAreRefusedByName) {
               "gather" + overlap + ", or in place");
     EXPECT_EQ(refusal([&] { scatter(node, all, in, at.subspan(10 * next, 10), node.id()); }),
               "scatter" + overlap + ", or in place");
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, at); }), "all_to_all" + overlap);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in.first(27), at.subspan(3, 27)); }),
+              "all_to_all" + overlap + ", or in place");
+    const std::vector<std::size_t> gives = {1, 2, 3};
+    const std::vector<std::size_t> gets = {3, 2, 1};
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in.first(6), gives, at.first(6), gets); }),
+              "all_to_all" + overlap + ", or in place");
     // Side by side is apart.
     co_await allreduce(node, all, in.first(10), at.subspan(10, 10), sum);
     // Of shards the first may be in place.

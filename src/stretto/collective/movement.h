@@ -93,6 +93,23 @@ Event gather(Node& node, const Group& group, Input&& input, Output&& output, std
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
+/// Gather of one value of each member: they come by rank, at the root; at others the future has nothing that counts.
+/// Not of bools, whose std::vector is no array.
+template <SingleValue T>
+  requires(!std::is_same_v<T, bool>)
+Future<std::vector<T>> gather(Node& node, const Group& group, const T& value, Rank root = 0,
+                              const CollectiveOptions& options = CollectiveOptions()) {
+  const Rank me = group.rank_of(node.id());
+  const std::size_t size = me == root ? group.size() : 1;
+  return detail::start_on_value(node, group, std::vector<T>(size, value), options, [=](std::vector<T>& all) {
+    CollectiveCall call =
+        detail::make_call<schedule::Operation::gather>(std::span(all).subspan(me == root ? me : 0, 1), all);
+    if (me != root) call.output = {};
+    call.root = root;
+    return call;
+  });
+}
+
 /// Rank r gets the r-th part of the input of rank `root`: there input.size() == group.size() * output.size(); others
 /// may pass an empty input.
 template <OutputBuffer Output, InputBufferLike<Output> Input = std::span<const ElementOf<Output>>>
@@ -115,8 +132,22 @@ Event scatter(Node& node, const Group& group, Input&& input, Output&& output, st
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
-/// The j-th part of rank i's input becomes the i-th part of rank j's output. Both have group.size() parts of one size;
-/// they may not overlap.
+/// Scatter of one value to each member: rank r's future has values[r] of the root. Others may pass an empty buffer.
+template <InputBuffer Input>
+  requires SingleValue<ElementOf<Input>>
+Future<ElementOf<Input>> scatter(Node& node, const Group& group, Input&& values, Rank root = 0,
+                                 const CollectiveOptions& options = CollectiveOptions()) {
+  using T = ElementOf<Input>;
+  return detail::start_on_value(node, group, T{}, options, [&](T& own) {
+    CollectiveCall call = detail::make_call<schedule::Operation::scatter>(values, std::span<T>(&own, 1));
+    if (group.rank_of(node.id()) != root) call.input = {};
+    call.root = root;
+    return call;
+  });
+}
+
+/// The j-th part of rank i's input becomes the i-th part of rank j's output. Both have group.size() parts of one size.
+/// In place the input is copied first.
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event all_to_all(Node& node, const Group& group, Input&& input, Output&& output,
                  const CollectiveOptions& options = CollectiveOptions()) {
@@ -125,7 +156,7 @@ Event all_to_all(Node& node, const Group& group, Input&& input, Output&& output,
 }
 
 /// The same with parts of any size: this member gives input_counts[j] elements to rank j, and gets output_counts[i]
-/// from rank i, which gives it as many; from itself, too.
+/// from rank i, which gives it as many; from itself, too. In place both lists are the same.
 template <InputBuffer Input, OutputBufferLike<Input> Output>
 Event all_to_all(Node& node, const Group& group, Input&& input, std::span<const std::size_t> input_counts,
                  Output&& output, std::span<const std::size_t> output_counts,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "stretto/base/arena.h"
@@ -226,12 +227,28 @@ void CollectiveOperation::note_loss(Tell& tell) {
     buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()),
                          placed_->scratch_begin);
   }
+  // Schedules of all-to-alls have none in place.
+  if (call_.operation() == schedule::Operation::all_to_all && !are_apart(call_.input, call_.output) && !copy_input()) {
+    throw std::bad_alloc();
+  }
   large_.list_requests();
   if (call_.shards().empty()) {
     large_.announce_early();
   } else {
     add_shards();
   }
+}
+
+// False: there is no memory for it. Calls that it serves one after the other have inputs of one size.
+bool CollectiveOperation::copy_input() noexcept {
+  const ConstByteSpan data = call_.input;
+  if (input_copy_ == nullptr) input_copy_.reset(new (std::nothrow) std::byte[data.size() + Layout::scratch_alignment]);
+  if (input_copy_ == nullptr) return false;
+  std::byte* const place = align_scratch(input_copy_.get());
+  copy_bytes(place, data);
+  call_.input = {place, data.size()};
+  buffers_.set_input(call_.input);
+  return true;
 }
 
 [[gnu::hot]] void CollectiveOperation::skip_done(const InlineRun& run) {

@@ -126,6 +126,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   void begin_steps();
   void note_loss(Tell& tell);
   void prepare();
+  bool copy_input() noexcept;
   void skip_done(const InlineRun& run);
   void add_shards();
   void run();
@@ -141,7 +142,6 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_heard_of(Rank peer) const;
 
   // In a meeting (operation_meeting.cc).
-  bool leave_data() noexcept;
   Event do_all();
   bool run_jointly() noexcept;
   void take_turn() noexcept;
@@ -201,7 +201,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_turn_ = true;  // queued in the inbox, or about to be when the precondition is over
   bool told_that_it_waits_ = false;
   bool is_done_by_other_ = false;  // who came last to a meeting; failure_ is how
-  bool has_left_ = false;          // its data in a meeting, in `left_`; its caller has been told that it is over
+  bool has_left_ = false;          // a meeting, but for a copy of its input; its caller has been told that it is over
   bool has_served_ = false;        // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;    // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
@@ -217,7 +217,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   Exposures exposures_;             // failed
   std::vector<NodeId> to_release_;  // failed: who waits to hear that of us
   Scratch scratch_;
-  std::unique_ptr<std::byte[]> left_;  // what it has left in a meeting
+  std::unique_ptr<std::byte[]> input_copy_;  // where it goes by a copy of its input
 };
 
 }  // namespace stretto

@@ -15,7 +15,8 @@ namespace stretto {
 Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
   const Event completion = completion_;
   go_by(stream, prepared, stream.take_sequence(1));
-  const bool leaves = prepared.leaves && leave_data();
+  // So that the caller may use its buffer again before the others have come.
+  const bool leaves = prepared.leaves && copy_input();
   fabric::Item* released = nullptr;
   const Rank me = group().rank_of(service_.node().id());
   const Meeting::Arrival arrival = stream.meeting()->arrive(me, identity(), *this, prepared.met, released);
@@ -33,18 +34,6 @@ Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
     case Meeting::Arrival::refused: has_turn_ = false; service_.begin(*this);
   }
   return completion;
-}
-
-// So that the caller may use its buffer again before the others have come. False: there is no memory for it.
-bool CollectiveOperation::leave_data() noexcept {
-  const ConstByteSpan data = call_.input;
-  if (left_ == nullptr) left_.reset(new (std::nothrow) std::byte[data.size() + Layout::scratch_alignment]);
-  if (left_ == nullptr) return false;
-  std::byte* const place = align_scratch(left_.get());
-  copy_bytes(place, data);
-  call_.input = {place, data.size()};
-  buffers_.set_input(call_.input);
-  return true;
 }
 
 // The others' operations end under their nodes' batons; this one has nothing to wait for. Where there is no memory to

@@ -36,19 +36,63 @@ Event reduce(Node& node, const Group& group, Input&& input, Output&& output, con
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
 
-/// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants. A
-/// member passes input if it participates and output if it receives, and may leave the other one empty.
-template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
-          ReductionOperator<ElementOf<Input>> Op>
-Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& output, const Op& op,
-             const CollectiveOptions& options = CollectiveOptions()) {
-  CollectiveCall call = detail::make_call<schedule::Operation::general_reduce>(input, output, op);
+namespace detail {
+
+template <class Input, class Output, class Op>
+CollectiveCall general_reduce_call(const Node& node, const ReduceGroups& groups, Input&& input, Output&& output,
+                                   const Op& op) {
+  CollectiveCall call = make_call<schedule::Operation::general_reduce>(input, output, op);
   if (!groups.participates(node.id())) call.input = {};
   if (!groups.receives(node.id())) call.output = {};
   call.contributors = groups.participants();
   call.inner_receivers = groups.inner_receivers();
   groups.require_order(call.reduction().commutative);
-  return CollectiveService::of(node).start(groups.members(), std::move(call), options);
+  return call;
+}
+
+}  // namespace detail
+
+/// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants. A
+/// member passes input if it participates and output if it receives, all of one size, and may leave the other one
+/// empty.
+template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
+          ReductionOperator<ElementOf<Input>> Op>
+Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& output, const Op& op,
+             const CollectiveOptions& options = CollectiveOptions()) {
+  return CollectiveService::of(node).start(groups.members(),
+                                           detail::general_reduce_call(node, groups, input, output, op), options);
+}
+
+/// The general reduce of one value: the future of who receives has the result, that of others what they passed.
+template <Element T, ReductionOperator<T> Op>
+Future<T> reduce(Node& node, const ReduceGroups& groups, const T& value, const Op& op,
+                 const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::start_on_value(node, groups.members(), value, options, [&](T& own) {
+    const std::span<T> place(&own, 1);
+    return detail::general_reduce_call(node, groups, place, place, op);
+  });
+}
+
+namespace detail {
+
+template <schedule::Operation operation, class T, class Op>
+Future<T> reduce_value(Node& node, const Group& group, const T& value, const Op& op, const CollectiveOptions& options,
+                       Rank root = 0) {
+  return start_on_value(node, group, value, options, [&op, root](T& own) {
+    const std::span<T> place(&own, 1);
+    CollectiveCall call = make_call<operation>(place, place, op);
+    call.root = root;
+    return call;
+  });
+}
+
+}  // namespace detail
+
+/// Reduce of one value; at others than the root the future has what they passed.
+template <Element T, ReductionOperator<T> Op>
+Future<T> reduce(Node& node, const Group& group, const T& value, const Op& op, Rank root = 0,
+                 const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::reduce_value<schedule::Operation::reduce>(node, group, value, op, options, root);
 }
 
 /// The same as a reduce, at every member. All get the same bits.
@@ -80,18 +124,6 @@ Event allreduce(Node& node, const Group& group, Shards&& shards, Output&& output
   }
   return CollectiveService::of(node).start(group, std::move(call), options);
 }
-
-namespace detail {
-
-template <schedule::Operation operation, class T, class Op>
-Future<T> reduce_value(Node& node, const Group& group, const T& value, const Op& op, const CollectiveOptions& options) {
-  return start_on_value(node, group, value, options, [&op](T& own) {
-    const std::span<T> place(&own, 1);
-    return make_call<operation>(place, place, op);
-  });
-}
-
-}  // namespace detail
 
 /// All-reduce of one value.
 template <Element T, ReductionOperator<T> Op>
@@ -141,6 +173,13 @@ Event exscan(Node& node, const Group& group, Input&& input, Output&& output, con
              const CollectiveOptions& options = CollectiveOptions()) {
   return CollectiveService::of(node).start(group, detail::make_call<schedule::Operation::exscan>(input, output, op),
                                            options);
+}
+
+/// Exscan of one value; at rank 0 the future has what it passed.
+template <Element T, ReductionOperator<T> Op>
+Future<T> exscan(Node& node, const Group& group, const T& value, const Op& op,
+                 const CollectiveOptions& options = CollectiveOptions()) {
+  return detail::reduce_value<schedule::Operation::exscan>(node, group, value, op, options);
 }
 
 }  // namespace stretto
