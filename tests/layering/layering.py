@@ -8,6 +8,7 @@
 3. Determinism: what runs in simulation asks neither clocks, nor random devices, nor addresses, nor the order of
    unordered containers (RULES; modules that are exempt in DRIVERS). A line that has to is excused by a comment
    "// determinism: reason" on it, or alone on the line above.
+4. Each algorithm of the schedules names its source and shows a worked table, in the comment above its class.
 
 Each finding is one line, FILE:LINE: what is wrong; the exit status is 1 if there is any.
 """
@@ -178,6 +179,18 @@ def check_determinism(path, text, header_text):
                 yield number, complaint
 
 
+def check_algorithm(path, text):
+    if path.parent.as_posix() != "src/stretto/schedule/algorithm" or path.suffix != ".h":
+        return
+    for match in re.finditer(r"((?:^///[^\n]*\n)*)^class (\w+) final : public (?:Algorithm|Composition)\b", text, re.M):
+        comment, name = match.groups()
+        number = text.count("\n", 0, match.end(1)) + 1
+        if not re.search(r"^/// Sources?: \S", comment, re.M):
+            yield number, f"{name} names no source"
+        if len(re.findall(r"^///     \S", comment, re.M)) < 2:
+            yield number, f"{name} shows no worked table"
+
+
 def check_tree(root):
     """All findings under `root`, as lines of text; refuses a tree in which there is nothing to check."""
     findings = []
@@ -190,7 +203,7 @@ def check_tree(root):
         text = file.read_text(encoding="utf-8")
         header = file.with_suffix(".h")
         header_text = header.read_text(encoding="utf-8") if file.suffix == ".cc" and header.exists() else ""
-        found = [*check_includes(path, text), *check_determinism(path, text, header_text)]
+        found = [*check_includes(path, text), *check_determinism(path, text, header_text), *check_algorithm(path, text)]
         if file.suffix == ".h" and "#pragma once" not in text:
             found.append((1, "a header without #pragma once"))
         findings += [f"{path}:{number}: {complaint}" for number, complaint in sorted(found)]

@@ -146,5 +146,24 @@ class Determinism(unittest.TestCase):
         self.assertEqual(findings, ["src/stretto/core/a.cc:2: iterates an unordered container"])
 
 
+class Algorithms(unittest.TestCase):
+    SOURCE = "/// Source: somebody, somewhere.\n"
+    TABLE = "///     rank       0     1\n///     round 0    ->    <-\n"
+    CLASS = "class New final : public Algorithm {};\n"
+
+    def findings(self, *parts):
+        return findings_in({"src/stretto/schedule/algorithm/new.h": "#pragma once\n" + "".join(parts)})
+
+    def test_source_and_table(self):
+        self.assertEqual(self.findings("/// Does it.\n///\n", self.SOURCE, "///\n", self.TABLE, self.CLASS), [])
+        self.assertEqual(self.findings("class Helper {};\n"), [])
+
+    def test_what_is_missing(self):
+        path = "src/stretto/schedule/algorithm/new.h"
+        self.assertEqual(self.findings(self.TABLE, self.CLASS), [f"{path}:4: New names no source"])
+        self.assertEqual(self.findings(self.SOURCE, self.CLASS), [f"{path}:3: New shows no worked table"])
+        self.assertEqual(len(self.findings(self.SOURCE, self.TABLE, "\n", self.CLASS)), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,13 @@ namespace stretto::schedule {
 ///
 /// Source: Kielmann, Hofman, Bal, Plaat and Bhoedjang, "MagPIe: MPI's collective communication operations for clustered
 /// wide area systems", PPoPP 1999. Inside the hosts it is a reduce and a broadcast whose messages are empty.
+///
+/// Ranks 0 to 2 on one host, 3 and 4 on another:
+///
+///     rank         0            1            2            3            4
+///     inside       <- 1, 2      -> 0         -> 0         <- 4         -> 3
+///     between      <-> 3                                  <-> 0
+///     inside       -> 1, 2      <- 0         <- 0         -> 4         <- 3
 class HierarchicalBarrier final : public Composition {
  public:
   /// The algorithms outlive it.

@@ -4,8 +4,14 @@
 
 namespace stretto::schedule {
 
-/// Barrier in which all tell rank 0 that they have come, and rank 0 tells all. See linear_allreduce.h for source and
-/// use.
+/// Barrier in which all tell rank 0 that they have come, and rank 0 tells all.
+///
+/// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear". As linear_allreduce.h, without data:
+/// for ranks that take turns on few cores, each of which has to run only twice. P = 4, who has come for whom:
+///
+///     rank         0               1       2       3
+///     round 0      <- 1, 2, 3      -> 0    -> 0    -> 0
+///     round 1      -> 1, 2, 3      <- 0    <- 0    <- 0
 class LinearBarrier final : public Algorithm {
  public:
   std::string_view name() const noexcept override { return "linear_barrier"; }

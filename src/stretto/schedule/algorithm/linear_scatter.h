@@ -4,8 +4,10 @@
 
 namespace stretto::schedule {
 
-/// Scatter in which the root sends each rank its block: one round, any size. The mirror of linear_gather.h, which has
-/// the source and the use. P = 4, root 1:
+/// Scatter in which the root sends each rank its block: one round, any size.
+///
+/// Source: the flat tree of MPI libraries, for example Open MPI's "basic linear". The mirror of linear_gather.h, which
+/// says when it is of use. P = 4, root 1:
 ///
 ///     rank         0       1             2       3
 ///     round 0      <- 1    -> 2, 3, 0    <- 1    <- 1
