@@ -8,6 +8,8 @@
 3. Determinism: what runs in simulation asks neither clocks, nor random devices, nor addresses, nor the order of
    unordered containers (RULES; modules that are exempt in DRIVERS). A line that has to is excused by a comment
    "// determinism: reason" on it, or alone on the line above.
+4. Sources and documents refer only to what is here: not to the notes that the design began with (ELSEWHERE; tests
+   are exempt).
 
 Each finding is one line, FILE:LINE: what is wrong; the exit status is 1 if there is any.
 """
@@ -56,6 +58,9 @@ RULES = (
     (re.compile(r"\b(?:multi)?(?:map|set)<\s*(?:const\s+)?[\w:]+(?:<[^<>]*>)?(?:\s+const)?\s*\*"),
      "keys a container by pointers, whose order differs from run to run"),
 )
+
+# Reasons belong in ARCHITECTURE.md, a decision or the comment itself.
+ELSEWHERE = re.compile(r"\bCONTRACTS\b|\bDESIGN(?:\.md| sections?| \d)")
 
 EXCUSE = re.compile(r"//\s*determinism:\s*\S")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|(<[^>]+>))')
@@ -178,6 +183,11 @@ def check_determinism(path, text, header_text):
                 yield number, complaint
 
 
+def check_references(text):
+    for match in ELSEWHERE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, f"cites '{match.group()}', which is not in the repository"
+
+
 def check_tree(root):
     """All findings under `root`, as lines of text; refuses a tree in which there is nothing to check."""
     findings = []
@@ -193,7 +203,12 @@ def check_tree(root):
         found = [*check_includes(path, text), *check_determinism(path, text, header_text)]
         if file.suffix == ".h" and "#pragma once" not in text:
             found.append((1, "a header without #pragma once"))
+        if not file.name.endswith("_test.cc"):
+            found += check_references(text)
         findings += [f"{path}:{number}: {complaint}" for number, complaint in sorted(found)]
+    for file in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
+        path = file.relative_to(root)
+        findings += [f"{path}:{number}: {complaint}" for number, complaint in check_references(file.read_text("utf-8"))]
     return findings
 
 
