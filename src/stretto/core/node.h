@@ -54,7 +54,7 @@ class Node final : private fabric::EndpointObserver {
   /// Triggers when all have; poisoned when one is. No events at all: no event.
   Event merge(std::span<const Event> events) { return events_.merge(events); }
   Event merge(std::initializer_list<Event> events) { return merge(std::span(events.begin(), events.size())); }
-  /// The same; GCC 12 compiles no braced list inside of a `co_await` expression.
+  /// The same; GCC 12 compiles no `initializer_list` inside of a `co_await` expression.
   template <std::convertible_to<Event>... Events>
   Event merge(Event first, Event second, Events... more) {
     return merge({first, second, more...});
