@@ -28,9 +28,9 @@ class Engine;
 class Operations;
 class RemoteTasks;
 
-/// One node of the job: one rank, one address space. What `main` is called with, once for each.
+/// One node of the job, which is one rank. What `main` is called with, once for each.
 ///
-/// Several nodes may live in one process and then share its global variables. Any thread may call everything here; a
+/// A process may have several nodes, which then share its global variables. Any thread may call everything here; a
 /// call never blocks, apart from `wait`, but what it asks about an event of another node may wait a moment for the
 /// node's baton, so that an operator under a baton must not ask: Error(invalid_state). Everything deferred takes a
 /// precondition and returns an event.
@@ -73,6 +73,10 @@ class Node final : private fabric::EndpointObserver {
   /// The time (see now) at which an event triggers, clean or not.
   Future<double> time_of(Event event);
 
+  /// Barriers over nodes, whose phases are events: `barriers().create(...)` and `arrive`; see barrier_service.h, which
+  /// is to be included.
+  BarrierService& barriers() noexcept { return *barriers_; }
+
   // Tasks.
 
   /// Runs `function` (called with this node if it takes one) as a task when the precondition has triggered. Returns
@@ -97,7 +101,6 @@ class Node final : private fabric::EndpointObserver {
   // For the layers above core.
 
   EventService& events() noexcept { return events_; }
-  BarrierService& barriers() noexcept { return *barriers_; }
   RemoteTasks& remote_tasks() noexcept { return *remote_tasks_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   fabric::Bulk& bulk() noexcept { return bulk_; }
