@@ -9,6 +9,7 @@
    unordered containers (RULES; modules that are exempt in DRIVERS). A line that has to is excused by a comment
    "// determinism: reason" on it, or alone on the line above.
 4. Each algorithm of the schedules names its source and shows a worked table, in the comment above its class.
+5. Sources and documents refer only to what is here: not to the notes that the design began with (ELSEWHERE).
 
 Each finding is one line, FILE:LINE: what is wrong; the exit status is 1 if there is any.
 """
@@ -57,6 +58,9 @@ RULES = (
     (re.compile(r"\b(?:multi)?(?:map|set)<\s*(?:const\s+)?[\w:]+(?:<[^<>]*>)?(?:\s+const)?\s*\*"),
      "keys a container by pointers, whose order differs from run to run"),
 )
+
+# Reasons belong in ARCHITECTURE.md, a decision or the comment itself.
+ELSEWHERE = re.compile(r"\bCONTRACTS\b|\bDESIGN(?:\.md| sections?| \d)")
 
 EXCUSE = re.compile(r"//\s*determinism:\s*\S")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|(<[^>]+>))')
@@ -191,6 +195,11 @@ def check_algorithm(path, text):
             yield number, f"{name} shows no worked table"
 
 
+def check_references(text):
+    for match in ELSEWHERE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, f"cites '{match.group()}', which is not in the repository"
+
+
 def check_tree(root):
     """All findings under `root`, as lines of text; refuses a tree in which there is nothing to check."""
     findings = []
@@ -206,7 +215,11 @@ def check_tree(root):
         found = [*check_includes(path, text), *check_determinism(path, text, header_text), *check_algorithm(path, text)]
         if file.suffix == ".h" and "#pragma once" not in text:
             found.append((1, "a header without #pragma once"))
+        found += check_references(text)
         findings += [f"{path}:{number}: {complaint}" for number, complaint in sorted(found)]
+    for file in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
+        path = file.relative_to(root)
+        findings += [f"{path}:{number}: {complaint}" for number, complaint in check_references(file.read_text("utf-8"))]
     return findings
 
 

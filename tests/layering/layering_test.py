@@ -165,5 +165,21 @@ class Algorithms(unittest.TestCase):
         self.assertEqual(len(self.findings(self.SOURCE, self.TABLE, "\n", self.CLASS)), 2)
 
 
+class References(unittest.TestCase):
+    source = {"src/stretto/core/a.cc": "\n"}
+
+    def test_what_is_not_here_is_not_cited(self):
+        for words in ("CONTRACTS 11", "the CONTRACTS", "DESIGN section 7", "DESIGN 6, 7", "DESIGN.md"):
+            self.assertEqual(len(findings_in({"src/stretto/core/a.cc": f"\n// For a reason ({words}).\n"})), 1, words)
+            for path in ("README.md", "docs/decisions/0001-a.md", "docs/guide/a.md"):
+                findings = findings_in({**self.source, path: f"# A\n\nFor a reason ({words}).\n"})
+                self.assertEqual(len(findings), 1, (path, words, findings))
+                self.assertTrue(findings[0].startswith(f"{path}:3: cites "), findings)
+
+    def test_what_only_looks_alike(self):
+        for words in ("ARCHITECTURE.md", "decision 7", "its contracts", "the design, section 7", "DESIGNATED 7"):
+            self.assertEqual(findings_in({"src/stretto/core/a.cc": f"// {words}\n", "README.md": f"{words}\n"}), [])
+
+
 if __name__ == "__main__":
     unittest.main()

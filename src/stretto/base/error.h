@@ -16,7 +16,7 @@ enum class ErrorCode : std::uint8_t {
   bad_input,         ///< a file, a setting or a message does not have the form it must have
   io,                ///< the operating system refused; the message holds its reason
   peer_lost,         ///< a node of the job died or became unreachable
-  poisoned,          ///< something that this operation waited for failed
+  poisoned,          ///< user code threw what is no Error; the message holds its what()
   cancelled,         ///< withdrawn, or the job is shutting down
   deadlock,          ///< nothing can run any more although work is outstanding
   mismatch,          ///< nodes disagree on what a collective operation is

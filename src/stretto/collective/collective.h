@@ -18,9 +18,14 @@
 /// copied least. Input and output are apart, or *in place*: the output where the input is, or, where one of them has a
 /// block for each rank, this rank's block. Callable from any thread. Misuse that one node can see throws
 /// Error(invalid_argument): a node outside of its group, sizes that do not fit, counts of more than memory can hold,
-/// buffers that overlap. What nodes do differently poisons the event on both sides with Error(mismatch); a member that
-/// dies, with Error(peer_lost). When the event has triggered, clean or poisoned, no live peer on this host touches the
-/// buffers any more.
+/// buffers that overlap. Where memory or events run out it throws Error(out_of_resources). A call that throws counts as
+/// none.
+///
+/// What goes wrong later poisons the event, also that of members who wait for this one: what nodes do differently, on
+/// both sides, with Error(mismatch); a member that dies, with Error(peer_lost); a shortage that shows only then, with
+/// Error(out_of_resources); a poisoned precondition, with its cause; what an operator throws, with that (as from a
+/// task: core/cause.h); the end of the job, with Error(cancelled). When the event has triggered, clean or poisoned, no
+/// live peer on this host touches the buffers any more.
 namespace stretto {
 
 /// Triggers when every member has called it.

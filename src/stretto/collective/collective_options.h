@@ -30,7 +30,9 @@ class CollectiveOptions {
     return *this;
   }
   /// The schedule's algorithm by name (`stretto verify` lists them), and how many segments it makes of a vector
-  /// (schedule::Blocking), the same on all nodes; empty: chosen.
+  /// (schedule::Blocking), the same on all nodes; empty: chosen. The name is not copied: it has to live until the call
+  /// returns, which throws Error(invalid_argument) where no algorithm has that name, or it does not serve such a call,
+  /// or not in so many segments.
   CollectiveOptions& algorithm(std::string_view name, std::uint32_t segments = 1) noexcept {
     algorithm_ = name;
     segments_ = segments;

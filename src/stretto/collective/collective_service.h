@@ -36,7 +36,7 @@
 
 namespace stretto {
 
-/// The executor of a node: runs schedules over the fabric (DESIGN section 7, CONTRACTS 11 to 14).
+/// The executor of a node: runs schedules over the fabric (ARCHITECTURE.md: the life of one all-reduce).
 ///
 /// One per node, created with it. `start` may be called by any thread; the rest happens under the node's baton. No
 /// thread waits for anything: what a message makes possible is done by whoever brought it.

@@ -10,7 +10,7 @@
 
 namespace stretto {
 
-/// How far a node may run ahead of its peers with messages that nobody asked for (CONTRACTS 13).
+/// How far a node may run ahead of its peers with messages that nobody asked for (decision 25).
 ///
 /// A peer keeps what comes for a collective that it has not begun. So of each node's messages no more than a window may
 /// be under way or kept; those are told to have been used as the peer begins. What finds the window full is held by its

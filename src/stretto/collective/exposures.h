@@ -9,7 +9,7 @@
 
 namespace stretto {
 
-/// Peers that may still touch the memory of an operation that has failed (CONTRACTS 14): those that share it until they
+/// Peers that may still touch the memory of an operation that has failed (decision 15): those that share it until they
 /// say that they are off, others until all pieces have come that they have put over a wire. For one thread at a time.
 class Exposures {
  public:

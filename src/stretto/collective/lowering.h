@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-/// What the executor may do with less copying than a schedule says, where ranks share memory (DESIGN 6, 7).
+/// What the executor may do with less copying than a schedule says, where ranks share memory (decision 15).
 ///
 /// A pass over a schedule, never part of an algorithm. Pure: both ends of a message come to the same conclusion, each
 /// from the text of the algorithm.

@@ -25,6 +25,9 @@ struct Product {
     }
   }
 };
+/// Minimum and Maximum give their first operand where neither is less: of zeros of both signs the first one, and of a
+/// NaN and a number, too. So what they make of such terms depends on how the schedule combines them; all members of an
+/// allreduce get the same, and a reproducible call always gets the same (but for the payload of a NaN).
 struct Minimum {
   static constexpr bool commutative = true;
   template <class T>

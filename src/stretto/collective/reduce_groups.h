@@ -8,6 +8,8 @@ namespace stretto {
 /// section 3.2). A value that every node can make for itself; worth keeping where it is used again.
 class ReduceGroups {
  public:
+  /// Terms are combined in the order of the participants, but those that receive come first: where that is another
+  /// order, an operator that does not commute is refused (require_order).
   ReduceGroups(const Group& participants, const Group& receivers);
 
   /// All of them: first the participants that receive, then those that don't, then the other receivers.

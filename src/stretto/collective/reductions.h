@@ -26,7 +26,8 @@
 /// participants in the order of ReduceGroups::members.
 namespace stretto {
 
-/// output[i] = input[i] of rank 0 (+) input[i] of rank 1 (+) ..., at rank `root`; others may pass an empty output.
+/// output[i] = input[i] of rank 0 (+) input[i] of rank 1 (+) ..., at rank `root`: there output.size() == input.size();
+/// others may pass an empty output, `{}`.
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
           ReductionOperator<ElementOf<Input>> Op>
 Event reduce(Node& node, const Group& group, Input&& input, Output&& output, const Op& op, Rank root = 0,
@@ -52,9 +53,12 @@ CollectiveCall general_reduce_call(const Node& node, const ReduceGroups& groups,
 
 }  // namespace detail
 
-/// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants. A
-/// member passes input if it participates and output if it receives, all of one size, and may leave the other one
-/// empty.
+/// The general reduce: the inputs of all participants, combined, to all receivers, who need not be participants:
+/// output[i] = input[i] of the first participant (+) input[i] of the second one (+) ...
+///
+/// A member passes input if it participates and output if it receives, all of one size; what it passes beyond that is
+/// not used, and may be empty. Throws Error(invalid_argument) also where the node is in neither group, and where the
+/// operator does not commute and the participants that receive are not listed first (ReduceGroups).
 template <InputBuffer Input, OutputBufferLike<Input> Output = std::span<ElementOf<Input>>,
           ReductionOperator<ElementOf<Input>> Op>
 Event reduce(Node& node, const ReduceGroups& groups, Input&& input, Output&& output, const Op& op,

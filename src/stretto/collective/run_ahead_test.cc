@@ -11,7 +11,7 @@
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/test_support.h"
 
-// Members that only give run ahead of those that take, no further than the window lets them (CONTRACTS 13).
+// Members that only give run ahead of those that take, no further than the window lets them (decision 25).
 namespace stretto {
 namespace {
 

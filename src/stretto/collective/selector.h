@@ -29,7 +29,7 @@ bool is_in_simulated_host(const Surroundings& surroundings, const Group& group);
 /// several of them on one of these.
 schedule::Hosts hosts_of(const Surroundings& surroundings, const Group& group);
 
-/// Chooses schedules for the nodes of a process (CONTRACTS 12): by schedule::select, from what is the same at all nodes
+/// Chooses schedules for the nodes of a process (decision 17): by schedule::select, from what is the same at all nodes
 /// of the job, so that they agree without talking. Remembers what it chose. Any thread.
 class Selector {
  public:

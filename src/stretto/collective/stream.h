@@ -19,7 +19,7 @@ namespace stretto {
 class CollectiveOperation;
 class Meeting;
 
-/// The collectives of one group and key at one node (CONTRACTS 11): numbered in the order of the calls, with those that
+/// The collectives of one group and key at one node (decision 1): numbered in the order of the calls, with those that
 /// are under way and what has come for those that have not begun. Lasts as long as the job, since the next call has the
 /// next number, and there may be one for each of a million keys: it holds little. Under the node's baton.
 class Stream {

@@ -29,7 +29,8 @@ ConstByteSpan text_of(const Cause& cause);
 /// What a peer said; throws Error(bad_input) for a code that does not exist.
 Cause cause_from(const TriggerHeader& header, ConstByteSpan text);
 
-/// The exception that is being handled, as a cause: an Error as it is, anything else with its text.
+/// The exception that is being handled, as a cause: an Error as it is, std::bad_alloc as `out_of_resources`, anything
+/// else as `poisoned`, with its text.
 Cause cause_of_current_exception(const std::string& where);
 
 }  // namespace stretto

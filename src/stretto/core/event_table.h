@@ -15,7 +15,7 @@ namespace stretto {
 
 enum class EventState : std::uint8_t { untriggered, triggered, poisoned };
 
-/// The events that a node owns (CONTRACTS 6 and 7): one word a slot, {generation 24 | newest waiter 40}.
+/// The events that a node owns: one word a slot, {generation 24 | newest waiter 40}.
 ///
 /// Registering and triggering are compare-and-swaps that demand the generation. A slot whose word is zero
 /// is used up: every event it ever named has triggered. A poisoned generation is its slot's last, so that a node which

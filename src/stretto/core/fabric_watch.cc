@@ -10,7 +10,7 @@ namespace {
 // While workers are busy, the service thread looks this often whether somebody polls the fabric. More often while it
 // now and then finds something large that nobody attends to, if the process has cores to itself; and, where something
 // large is under way, once more soon after. Ringing it at every hand-over instead would cost 14 to 19 us each time
-// (CONTRACTS 5).
+// (decision 3).
 constexpr long nanoseconds_among_large = 200'000;
 constexpr long nanoseconds_to_second_look = 30'000;
 constexpr long nanoseconds_of_rare_ticks = 1'000'000;

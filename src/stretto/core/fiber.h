@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// A stack that a thread can leave and come back to, so that a plain function may wait (CONTRACTS 9).
+/// A stack that a thread can leave and come back to, so that a plain function may wait (decision 2).
 ///
 /// Belongs to the thread that made it: a fiber is resumed only there, because compilers keep addresses of
 /// thread-local variables across calls. Exceptions in flight are kept with their fiber, and the sanitizers are told

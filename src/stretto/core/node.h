@@ -28,9 +28,9 @@ class Engine;
 class Operations;
 class RemoteTasks;
 
-/// One node of the job: one rank, one address space. What `main` is called with, once for each.
+/// One node of the job, which is one rank. What `main` is called with, once for each.
 ///
-/// Several nodes may live in one process and then share its global variables. Any thread may call everything here; a
+/// A process may have several nodes, which then share its global variables. Any thread may call everything here; a
 /// call never blocks, apart from `wait`, but what it asks about an event of another node may wait a moment for the
 /// node's baton, so that an operator under a baton must not ask: Error(invalid_state). Everything deferred takes a
 /// precondition and returns an event.
@@ -54,7 +54,7 @@ class Node final : private fabric::EndpointObserver {
   /// Triggers when all have; poisoned when one is. No events at all: no event.
   Event merge(std::span<const Event> events) { return events_.merge(events); }
   Event merge(std::initializer_list<Event> events) { return merge(std::span(events.begin(), events.size())); }
-  /// The same; GCC 12 compiles no braced list inside of a `co_await` expression.
+  /// The same; GCC 12 compiles no `initializer_list` inside of a `co_await` expression.
   template <std::convertible_to<Event>... Events>
   Event merge(Event first, Event second, Events... more) {
     return merge({first, second, more...});
@@ -72,6 +72,10 @@ class Node final : private fabric::EndpointObserver {
 
   /// The time (see now) at which an event triggers, clean or not.
   Future<double> time_of(Event event);
+
+  /// Barriers over nodes, whose phases are events: `barriers().create(...)` and `arrive`; see barrier_service.h, which
+  /// is to be included.
+  BarrierService& barriers() noexcept { return *barriers_; }
 
   // Tasks.
 
@@ -97,7 +101,6 @@ class Node final : private fabric::EndpointObserver {
   // For the layers above core.
 
   EventService& events() noexcept { return events_; }
-  BarrierService& barriers() noexcept { return *barriers_; }
   RemoteTasks& remote_tasks() noexcept { return *remote_tasks_; }
   fabric::Endpoint& endpoint() noexcept { return endpoint_; }
   fabric::Bulk& bulk() noexcept { return bulk_; }

@@ -21,17 +21,22 @@ namespace stretto {
 struct RuntimeOptions {
   RuntimeOptions() {}
   /// From the environment (`stretto info --settings` lists it): `cluster` if a launcher announces this process.
-  /// Throws Error: bad_input; io (a file that a setting names).
+  /// Throws Error: bad_input or invalid_argument (a value that is none, a setting that does not exist); not_supported
+  /// (a launcher whose other ranks cannot be reached); io (a file that a setting names).
   static RuntimeOptions from_environment();
 
   std::string fabric = "local:1";      ///< see fabric/spec.h
   std::string network = "tcp";         ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
   std::string process_reads = "auto";  ///< of each other's ordinary memory, by processes of a host: auto, on or off
-  unsigned workers = 0;                ///< worker threads; 0: as many as this process may use cores
+  /// Worker threads of the process; 0: as many as it may use cores, on `cluster` divided by the job's nodes on its
+  /// host, and at least one. `sim` has one, whatever is asked for.
+  unsigned workers = 0;
   /// Each worker of the job keeps to a core of its host, and so do the threads that its tasks start: to one of its own,
   /// or, where there are more workers than cores, to the next one in turn, so that each core has equally many. A second
   /// job would take the same cores.
   bool bind = false;
+  /// Address space of a node's segment, in which SegmentArrays and staging memory lie; memory is taken only as it is
+  /// used. The nodes of one process (`local`, `sim`) share 512 GiB at most.
   std::size_t segment_bytes = std::size_t{64} << 30U;
   /// In memory that other processes of the host can't reach, large data of collectives pass through so much of the
   /// segment for each message and direction; at least 8 KiB are taken.
@@ -57,16 +62,21 @@ class Runtime {
  public:
   using Main = std::function<Task<>(Node&)>;
 
+  /// Sets up this process's part of the job, on `cluster` together with all others. Throws Error: bad_input or
+  /// invalid_argument (an option, a table of costs, what a launcher or a peer says); not_supported (what this machine
+  /// or launcher lacks); out_of_resources (memory, address space, threads, descriptors); io; peer_lost (a process of
+  /// the job has died meanwhile); mismatch (processes with other tables of costs).
   explicit Runtime(const RuntimeOptions& options = RuntimeOptions());
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
   /// Calls `main` once for each node of this process, as a task, and returns when all have returned and no task is
-  /// left. Called once. Tasks that still wait when the last main returns are cancelled. When one main fails, the other
-  /// nodes of the process are cancelled, those of other processes see this one die, and its Error is thrown. On `sim`,
-  /// throws Error(deadlock) when nothing can happen any more, Error(bad_input) when the job is not the one whose task
-  /// durations it replays, and Error(io) when those that it recorded cannot be written.
+  /// left. Called once: again it throws Error(invalid_state). Tasks that still wait when the last main returns are
+  /// cancelled. When one main fails, the other nodes of the process are cancelled, those of other processes see this
+  /// one die, and its Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more,
+  /// Error(bad_input) when the job is not the one whose task durations it replays, and Error(io) when those that it
+  /// recorded cannot be written.
   void run(Main main);
   template <class F>
     requires(!std::is_constructible_v<Main, F> && std::is_invocable_v<F, Node&>)
@@ -94,9 +104,12 @@ namespace detail {
 int report_failure(const std::exception& error);
 }  // namespace detail
 
-/// A whole program: reads the environment, runs `main` on every node of this process, and returns the exit code.
-/// `main` is a coroutine `Task<> main(Node&)` or a plain function `void main(Node&)`. A failure is written to
-/// standard error as one line. `argc` and `argv` are left to the program.
+/// A whole program: reads the environment, runs `main` on every node of this process, and returns the exit code: 0, or
+/// 1 after a failure, which is written to standard error as one line. Throws nothing: whatever RuntimeOptions, Runtime
+/// and `main` throw ends here.
+///
+/// `main` is a coroutine `Task<> main(Node&)` or a plain function `void main(Node&)`. `argc` and `argv` are left to the
+/// program.
 template <class F>
 int run(int /*argc*/, char** /*argv*/, F main) {
   try {

@@ -12,7 +12,7 @@ namespace stretto::fabric {
 
 class Overflow;
 
-/// A node's *baton* (a try-lock) and its inbox for many producers (CONTRACTS 4).
+/// A node's *baton* (a try-lock) and its inbox for many producers.
 ///
 /// All fabric, subscription and executor state of a node is touched only by the holder of its baton, so those
 /// state machines need no atomics. Any thread posts; whoever finds the baton free drains. No user code runs

@@ -23,8 +23,8 @@
 
 namespace stretto::fabric {
 
-/// One node's door to the others (DESIGN section 4): reliable, *unordered*, at most once, until a peer is
-/// declared lost. A notification implies its own put, nothing else.
+/// One node's door to the others: reliable, *unordered*, at most once, until a peer is declared lost. A notification
+/// implies its own put, nothing else.
 ///
 /// Owned by a Fabric. Every call is made under the node's baton (`context()`) unless it says "any thread".
 /// Operations towards a lost peer are dropped; a Completion given with them fires with `lost` set.

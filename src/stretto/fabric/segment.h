@@ -15,7 +15,7 @@ namespace stretto::fabric {
 /// A node's segment: memory that peers reach by put, get or, on the same host, directly.
 ///
 /// One large sparse mapping that the owner grows before it hands out an offset, so that exhaustion is an Error
-/// and never a signal (CONTRACTS 2). In huge pages where the system has them. Any thread may allocate and release.
+/// and never a signal. In huge pages where the system has them. Any thread may allocate and release.
 class Segment {
  public:
   /// `capacity` bytes of address space. `shareable` backs them by a memfd (sealed against shrinking) that peers of

@@ -6,7 +6,7 @@
 
 #include "stretto/schedule/algorithm.h"
 
-/// How schedules compose (DESIGN 6): an algorithm may consist of others, each among some of the ranks and on some of
+/// How schedules compose (decision 24): an algorithm may consist of others, each among some of the ranks and on some of
 /// the blocks, whose peers, blocks and buffers are renamed. The parts know nothing of it, and the whole is verified and
 /// priced as any other algorithm.
 namespace stretto::schedule {

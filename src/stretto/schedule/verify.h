@@ -27,9 +27,8 @@ struct Violation {
 ///   input and output are apart or where they are in place, and is the successor of those that it waits for;
 /// - each message has one send and one receive, of as many blocks, in the same round; in a round a rank's sends come
 ///   before its receives; a barrier's messages have no blocks;
-/// - all steps complete, even where a send completes only once its receive has started, and receives are taken one
-/// after
-///   another as they are listed;
+/// - all steps complete, even where a send completes only once its receive has started, and a rank takes its receives
+///   one after another as they are listed;
 /// - each block of each receiver ends with each contribution it should have exactly once, in rank order if the operator
 ///   does not commute, and in the canonical tree if the shape is reproducible; a barrier's every rank has heard from
 ///   every other; all that with input and output apart and, where may_be_in_place, in place;

@@ -127,7 +127,7 @@ class Transport {
   virtual bool sees_death() const { return false; }
 
   /// Forgets a lost peer: drops what is queued for it, fires its pending completions with `lost`, hands over nothing
-  /// more from it. Its memory stays in quarantine (CONTRACTS 14). May be called from inside a sink's call.
+  /// more from it. Its memory stays mapped: operations may be touching it. May be called from inside a sink's call.
   virtual void disconnect(NodeId peer) = 0;
 
   /// Whether all that was sent has left this process (into memory that outlives it, or into the kernel), so that

@@ -36,7 +36,8 @@ struct PendingGet {
   Completion* completion = nullptr;
 };
 
-/// What a HostTransport knows of one peer. What is mapped stays mapped, whatever becomes of the peer (CONTRACTS 14).
+/// What a HostTransport knows of one peer. What is mapped stays mapped, whatever becomes of the peer: operations may be
+/// touching it.
 struct HostPeer {
   NodeId node = 0;
   std::uint32_t place = 0;  ///< among the nodes of the host, by rank

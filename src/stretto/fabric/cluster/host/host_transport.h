@@ -29,7 +29,8 @@ struct HostOptions {
   ProcessReads process_reads = ProcessReads::automatic;
 };
 
-/// Peers of the same host, over rings and segments in shared memory of our own (DESIGN section 4, CONTRACTS 1, 2, 5).
+/// Peers of the same host, over rings and segments in shared memory of our own: in that of UCX 1.13 a peer's death goes
+/// unseen.
 ///
 /// Death is the kernel's word: the connection of a peer closed, or its process ended. A stopped peer is slow.
 class HostTransport final : public Transport {

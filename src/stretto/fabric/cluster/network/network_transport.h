@@ -21,7 +21,7 @@ namespace network {
 class Outbox;
 }
 
-/// Carries operations to peers on other hosts by a carrier (CONTRACTS 1 and 3).
+/// Carries operations to peers on other hosts by a carrier (decision 19).
 ///
 /// A connection is made by `connect_all` or on first use, by either end, and its ends make sure of each other before
 /// anything else passes (network/handshake.h); from then on a sender is known by the connection. Puts and answers to
