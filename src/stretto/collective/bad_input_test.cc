@@ -325,14 +325,14 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
 }
 
 // Of what is lent, by a peer whose memory is reached in place.
-TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
+std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Offset)>& wrong) {
   std::string outcome;
   Runtime runtime(test::options_for("sim:2,peer_pointer=segments"));
   Node& liar = *runtime.nodes()[1];
   const Liar handler(liar, [&](const fabric::Message& message) {
     if (message.type != MessageType::collective_whole_grant) return;
     auto header = fabric::read_header<WholeGrantHeader>(message);
-    header.offset = std::uint64_t{1} << 60U;
+    header.offset = wrong(header.offset);
     send(liar, message.type, bytes_of(header), {});
   });
   runtime.run([&](Node& node) -> Task<> {
@@ -343,7 +343,14 @@ TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
     const CollectiveOptions options = CollectiveOptions().algorithm("recursive_doubling");
     outcome = co_await test::outcome(allreduce(node, both, data, result, sum, options));
   });
-  EXPECT_NE(outcome.find("speaks of memory that it does not have"), std::string::npos) << outcome;
+  return outcome;
+}
+
+TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
+  const std::string none = outcome_of_lending([](fabric::Offset) { return std::uint64_t{1} << 60U; });
+  EXPECT_NE(none.find("speaks of memory that it does not have"), std::string::npos) << none;
+  const std::string torn = outcome_of_lending([](fabric::Offset offset) { return offset + 2; });
+  EXPECT_NE(torn.find("speaks of memory where no elements lie"), std::string::npos) << torn;
 }
 
 TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {

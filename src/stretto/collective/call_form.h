@@ -13,6 +13,7 @@ namespace stretto {
 struct CallForm {
   schedule::Operation operation = schedule::Operation::barrier;
   std::size_t element_bytes = 1;
+  std::size_t element_alignment = 1;
   std::uint64_t type_digest = 0;
   Reduction reduction;
 
@@ -28,9 +29,10 @@ struct CallForm {
 inline constexpr CallForm form_of_barrier;
 
 template <schedule::Operation operation, class T>
-inline constexpr CallForm form_of_movement{operation, sizeof(T), detail::type_digest<T>(), {}};
+inline constexpr CallForm form_of_movement{operation, sizeof(T), alignof(T), detail::type_digest<T>(), {}};
 
 template <schedule::Operation operation, class T, class Op>
-inline constexpr CallForm form_of_reduction{operation, sizeof(T), detail::type_digest<T>(), reduction_of<T, Op>};
+inline constexpr CallForm form_of_reduction{operation, sizeof(T), alignof(T), detail::type_digest<T>(),
+                                            reduction_of<T, Op>};
 
 }  // namespace stretto

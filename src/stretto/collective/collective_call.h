@@ -62,6 +62,10 @@ struct CollectiveCall : CallKind {
 
   schedule::Operation operation() const noexcept { return form->operation; }
   std::size_t element_bytes() const noexcept { return form->element_bytes; }
+  /// Whether elements may lie there.
+  bool is_aligned(const std::byte* place) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(place) % form->element_alignment == 0;
+  }
   const Reduction& reduction() const noexcept { return form->reduction; }
 
   std::span<const std::size_t> block_offsets() const noexcept {

@@ -22,6 +22,7 @@ FusedReduce::FusedReduce(std::vector<Part> parts) {
     const CallForm& form = *part.call.form;
     const std::size_t offset = round_up(bytes_, part.alignment);
     bytes_ = offset + part.bytes;
+    form_.element_alignment = std::max(form_.element_alignment, part.alignment);
     form_.reduction.commutative = form_.reduction.commutative && form.reduction.commutative;
     form_.reduction.digest = mix_64(form_.reduction.digest ^ form.reduction.digest ^ (part.bytes << 1U));
     form_.type_digest = mix_64(form_.type_digest ^ form.type_digest);

@@ -235,7 +235,8 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (fabric::is_private(theirs.offset)) {
     lent.private_at = endpoint.reads(what.node) ? theirs.offset : 0;
   } else {
-    lent.place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+    std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+    lent.place = call_.is_aligned(place) ? place : nullptr;  // who takes this over refuses it
   }
   if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
     lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};

@@ -229,7 +229,8 @@ void LargeMessages::say_ready(std::uint32_t step, std::uint32_t granted) {
   if (!offset && granted != Plan::none && may_come_back(step, granted)) {
     offset = let_come_back(step, granted);
   } else if (!offset) {
-    if (in_memory) incoming.window = StagingWindow::of(data.size(), 1, operation_.service_.most_staged());
+    const std::size_t element = operation_.call_.element_bytes();
+    if (in_memory) incoming.window = StagingWindow::of(data.size(), element, operation_.service_.most_staged());
     offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
@@ -384,6 +385,7 @@ std::size_t LargeMessages::writable_by_peer(std::uint32_t receive) const noexcep
 std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
   std::byte* const memory = endpoint().peer_pointer(from, offset, bytes);
   if (memory == nullptr) operation_.refuse(from, "speaks of memory that it does not have");
+  if (!operation_.call_.is_aligned(memory)) operation_.refuse(from, "speaks of memory where no elements lie");
   return memory;
 }
 
@@ -397,6 +399,10 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
   if (step_at(step).shares_memory) {
     engage();
     if (header.window == 0 || header.window > header.bytes) operation_.refuse(from, "has room for nothing");
+    const bool is_part = header.window < header.bytes;
+    if (is_part && header.window % operation_.call_.element_bytes() != 0) {
+      operation_.refuse(from, "has room for parts of elements");
+    }
     outgoing.place = memory_of(from, header.offset, header.window);
     outgoing.window = StagingWindow(header.window);
     outgoing.offered = sharing_of(header.sharing, from);

@@ -10,6 +10,7 @@ namespace stretto {
 
 LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::size_t at,
                                                    std::size_t most) const noexcept {
+  if (operation_.call_.reduction().combine_twice == nullptr) return {};
   const std::uint32_t send = only_follower_of(reduce);
   if (send == Plan::none || !may_follow(send) || transfers_[send].bytes != at) return {};
   const std::size_t end = std::min(at + most, writable(send));

@@ -458,7 +458,7 @@ TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
 TEST(PlacedPlan, ListedBlocksAreNotLent) {
   const std::vector<std::size_t> offsets = {0, 1000, 2000, 3000, 4000};
   std::vector<std::byte> memory(4000);
-  const CallForm form{Operation::all_to_all, 1, 0, {}};
+  const CallForm form{Operation::all_to_all, 1, 1, 0, {}};
   CollectiveCall call = Placed::call_of(form, memory);
   call.lists = std::make_shared<const CallLists>(CallLists{offsets, offsets, {}});
   const Group members{7, 3, 5, 2};

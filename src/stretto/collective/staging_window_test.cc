@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -146,6 +147,34 @@ TEST(Staging, LargeDataPassThroughALittleMemory) {
       EXPECT_EQ(test::bytes_in_use(node), 0U);
     });
   }
+}
+
+struct alignas(16) Quad {
+  std::array<float, 4> values;
+};
+struct AddQuads {
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = true;
+  Quad operator()(const Quad& a, const Quad& b) const noexcept {
+    Quad result;
+    for (std::size_t i = 0; i < 4; ++i) result.values[i] = a.values[i] + b.values[i];
+    return result;
+  }
+};
+
+// However much memory the setting gives: the input is read where it lies, what is made of it comes back by a window.
+TEST(Staging, WindowsHoldWholeElements) {
+  RuntimeOptions options = test::options_for("local:2,peer_pointer=segments");
+  options.staging_bytes = 100'001;
+  Runtime runtime(options);
+  runtime.run([](Node& node) -> Task<> {
+    const auto mine = static_cast<float>(node.id() + 1);
+    SegmentArray<Quad> input(node, 30'000);
+    std::fill(input.begin(), input.end(), Quad{{mine, mine, mine, mine}});
+    std::vector<Quad> output(input.size());
+    co_await allreduce(node, Group::all(node), input, output, AddQuads{});
+    for (const Quad& quad : output) EXPECT_EQ(quad.values, (std::array<float, 4>{3, 3, 3, 3}));
+  });
 }
 
 // An all-reduce of this node that takes memory of its segment, and how much of that was in use when its event
