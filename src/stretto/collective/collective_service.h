@@ -165,6 +165,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_notification(NodeId from, fabric::Notification notification) override;
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
+  void on_peer_ended(NodeId peer) override { on_peer_left(peer); }
   void begin_one(CollectiveOperation& operation);
   void note_used(const fabric::Message& message);
   void say_used(NodeId to, std::uint64_t cost);

@@ -437,8 +437,8 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
   if (std::exchange(incoming.known, true)) {
     // Its own pieces, for which others wait, come between.
     if (!operation_.has_turn_) operation_.or_fail([this] { operation_.local_.do_piece(); });
-  } else {
-    if (operation_.states_.of(step) == StepStates::State::started) take_granted(step);
+  } else if (operation_.states_.of(step) == StepStates::State::started) {
+    operation_.or_fail([this, step] { take_granted(step); });  // the kernel may not copy such memory
   }
   operation_.run();
 }
@@ -543,7 +543,7 @@ void LargeMessages::ask_for_others(std::uint32_t step) {
 void LargeMessages::note_exposures(Exposures& exposures) const {
   for (std::uint32_t step = 0; step < transfers_.size(); ++step) {
     const NodeId peer = step_at(step).node;
-    if (!transfers_[step].told || endpoint().gone(peer)) continue;
+    if (!transfers_[step].told || (endpoint().gone(peer) && !endpoint().may_linger(peer))) continue;
     const bool is_complete = operation_.states_.of(step) == StepStates::State::complete;
     if (!step_at(step).shares_memory) {
       exposures.note_pieces(peer, pieces_of(data_of(step).size()));

@@ -331,6 +331,7 @@ void CollectiveOperation::forget_past_exposures() {
 void CollectiveOperation::on_member_gone(NodeId member, const Cause& cause) {
   const Entry entry(*this);
   if (cause != nullptr) fail(cause, Tell::neighbours);
+  if (service_.endpoint().may_linger(member)) return;
   exposures_.forget(member);
   finish_if_untouched();
 }

@@ -93,7 +93,8 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   /// This node is at rest: members for whom the operation waits hear of it.
   void greet();
   void fail(const Cause& cause, Tell tell);
-  /// A member takes no part any more, and touches no memory: it is lost (`cause`), or has left in good order (null).
+  /// A member takes no part any more: it is lost (`cause`), and may yet linger, or it touches no memory, since it has
+  /// left in good order, or ended (null).
   void on_member_gone(NodeId member, const Cause& cause);
 
  private:

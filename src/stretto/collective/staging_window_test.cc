@@ -11,6 +11,7 @@
 #include "stretto/base/random.h"
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
+#include "stretto/core/segment_array.h"
 
 namespace stretto {
 namespace {

@@ -39,8 +39,11 @@ class Bulk final : private MessageHandler, private EndpointObserver {
 
   void on_message(const Message& message) override;
   void on_notification(NodeId, Notification) override {}
-  void on_peer_lost(NodeId peer, const Error& /*cause*/) override { release_offers_to(peer); }
+  void on_peer_lost(NodeId peer, const Error& /*cause*/) override {
+    if (!endpoint_.may_linger(peer)) release_offers_to(peer);
+  }
   void on_peer_left(NodeId peer) override { release_offers_to(peer); }
+  void on_peer_ended(NodeId peer) override { release_offers_to(peer); }
   void release_offers_to(NodeId peer);
   void accept(NodeId from, const Offer& offer);
   void fetch(NodeId from, const Offer& offer);

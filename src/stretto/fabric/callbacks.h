@@ -29,6 +29,9 @@ class EndpointObserver {
   virtual void on_peer_lost(NodeId peer, const Error& cause) = 0;
   /// At most once, of a peer that leaves in good order: all that it sent has come, and it touches no memory any more.
   virtual void on_peer_left(NodeId /*peer*/) {}
+
+  /// Of a lost peer that might linger (see Endpoint::may_linger): it touches nothing any more.
+  virtual void on_peer_ended(NodeId /*peer*/) {}
 };
 
 /// Fires when a put's source may be reused or a get's destination is filled; `lost` when the peer died first.

@@ -43,6 +43,10 @@ void Endpoint::note_left(NodeId peer) {
   for (EndpointObserver* const observer : observers_) observer->on_peer_left(peer);
 }
 
+void Endpoint::note_ended(NodeId peer) {
+  for (EndpointObserver* const observer : observers_) observer->on_peer_ended(peer);
+}
+
 void Endpoint::refuse_type(const Message& message) {
   throw Error(ErrorCode::bad_input, "message of unknown type " + std::to_string(static_cast<unsigned>(message.type)) +
                                         " from node " + std::to_string(message.from));

@@ -43,6 +43,9 @@ class Endpoint {
   bool lost(NodeId peer) const { return lost_[peer]; }
   /// Whether it is lost, or has left in good order.
   bool gone(NodeId peer) const { return lost_[peer] || left_[peer]; }
+  /// Of a lost peer: whether it may live on, and still touch memory of this node that it maps or reads. When it has heard
+  /// of its loss, or has ended, observers are told (on_peer_ended).
+  virtual bool may_linger(NodeId /*peer*/) const { return false; }
   /// How often peers in other processes were given something to do. Any thread.
   std::uint64_t requests() const noexcept { return requests_.load(std::memory_order_relaxed); }
 
@@ -146,6 +149,7 @@ class Endpoint {
   }
   void notify(NodeId from, Notification notification);
   void note_left(NodeId peer);
+  void note_ended(NodeId peer);
   /// Throws Error(invalid_argument) for what no fabric accepts.
   void check_send(NodeId to, ConstByteSpan header, ConstByteSpan payload) const {
     check_peer(to);

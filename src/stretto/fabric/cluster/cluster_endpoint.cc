@@ -278,4 +278,12 @@ void ClusterEndpoint::on_peer_left(NodeId peer) {
   if (!deaf_) note_left(peer);
 }
 
+void ClusterEndpoint::on_peer_ended(NodeId peer) {
+  if (!deaf_) note_ended(peer);
+}
+
+bool ClusterEndpoint::may_linger(NodeId peer) const {
+  return transport_of_[peer] != nullptr && transport_of_[peer]->may_linger(peer);
+}
+
 }  // namespace stretto::fabric

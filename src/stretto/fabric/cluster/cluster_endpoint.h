@@ -77,6 +77,8 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool left() const;
 
  protected:
+  bool may_linger(NodeId peer) const override;
+
   void disconnect(NodeId peer) override;
 
  private:
@@ -91,6 +93,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   void on_peer_lost(NodeId peer, const Error& cause) override;
   void lose_later(NodeId peer, const Error& cause) override;
   void on_peer_left(NodeId peer) override;
+  void on_peer_ended(NodeId peer) override;
 
   /// The transport to a peer that can still be reached, or null.
   cluster::Transport* route_to(NodeId peer) const noexcept { return route_[peer]; }

@@ -353,6 +353,24 @@ TEST(ClusterFabric, WhoEndsWithoutClosingIsLostAfterItsLastWords) {
   EXPECT_EQ(job[2].lost.at(0).code(), ErrorCode::peer_lost);
 }
 
+// It may be in the middle of a copy, until it hears of its loss and lets go.
+TEST(ClusterFabric, ALostPeerThatLivesLingersUntilItHearsOfIt) {
+  TestJob job(3);
+  job[0].with([](Endpoint& endpoint) { endpoint.lose(1, Error(ErrorCode::bad_input, "on purpose")); });
+  EXPECT_TRUE(job[0].lost.contains(1));
+  EXPECT_TRUE(job[0].endpoint().may_linger(1));
+  for (int i = 0; i < 100; ++i) job[0].serve();
+  EXPECT_TRUE(job[0].endpoint().may_linger(1));
+  job.serve_until([&] { return job[0].ended.contains(1); });
+  EXPECT_TRUE(job[1].lost.contains(0));
+  EXPECT_FALSE(job[0].endpoint().may_linger(1));
+
+  job.nodes[2] = nullptr;
+  job.serve_until([&] { return job[0].lost.contains(2); });
+  EXPECT_FALSE(job[0].endpoint().may_linger(2));
+  EXPECT_FALSE(job[0].ended.contains(2));
+}
+
 TEST(ClusterFabric, OptionsAreChecked) {
   ClusterOptions options = TestNode::small();
   for (const std::uint32_t lines : {0U, 100U, 256U, 1000U, 1U << 21U}) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -68,6 +69,7 @@ class TestNode final : private MessageHandler, private EndpointObserver {
   std::vector<Received> messages;
   std::vector<std::pair<NodeId, Notification>> notifications;
   std::map<NodeId, Error> lost;
+  std::set<NodeId> ended;
   std::function<void(const Message&)> when_message;
 
  private:
@@ -81,6 +83,7 @@ class TestNode final : private MessageHandler, private EndpointObserver {
     notifications.emplace_back(from, notification);
   }
   void on_peer_lost(NodeId peer, const Error& cause) override { lost.emplace(peer, cause); }
+  void on_peer_ended(NodeId peer) override { ended.insert(peer); }
 
   std::unique_ptr<Fabric> fabric_;
   Endpoint& endpoint_;

@@ -56,6 +56,9 @@ class TransportSink {
   /// The peer said goodbye in good order; all that it sent has been handed over. What follows from it (a closed
   /// connection) is silent. Operations towards it are dropped from now on.
   virtual void on_peer_left(NodeId peer) = 0;
+
+  /// A peer that was disconnected, and lingered, touches this node's memory no more.
+  virtual void on_peer_ended(NodeId peer) = 0;
 };
 
 /// What carries a ClusterEndpoint's operations to one class of peers: those of this host (host/) or of others
@@ -129,6 +132,9 @@ class Transport {
   /// Forgets a lost peer: drops what is queued for it, fires its pending completions with `lost`, hands over nothing
   /// more from it. Its memory stays mapped: operations may be touching it. May be called from inside a sink's call.
   virtual void disconnect(NodeId peer) = 0;
+
+  /// See Endpoint.
+  virtual bool may_linger(NodeId /*peer*/) const { return false; }
 
   /// Whether all that was sent has left this process (into memory that outlives it, or into the kernel), so that
   /// closing loses nothing.

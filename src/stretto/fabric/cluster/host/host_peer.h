@@ -50,7 +50,8 @@ struct HostPeer {
   RingReader reader;                        ///< of the ring that only this node reads
   std::vector<MulticastReader> multicasts;  ///< not changed while one of them is read
   bool said_goodbye = false;
-  bool ended = false;      ///< its end was noticed; its connection is closed
+  bool ended = false;      ///< its end was noticed, or it is lost; nothing that it says counts
+  bool lingers = false;    ///< is lost, but may not have heard of it: its connection tells when it has
   bool edge_made = false;  ///< our ring towards it exists
   bool waiting = false;    ///< its outbox is on the transport's list
   bool is_read = false;    ///< its memory that is not shared

@@ -154,6 +154,7 @@ bool HostTransport::look_around(int timeout_ms) {
 
 // The peer's connection or its pidfd is readable.
 bool HostTransport::hear_from(HostPeer& peer) {
+  if (peer.lingers) return await_end(peer);
   bool happened = false;
   while (peer.connection && !peer.ended) {
     Answer answer = read_answer(peer.connection.number());
@@ -179,6 +180,17 @@ bool HostTransport::hear_from(HostPeer& peer) {
     happened = true;
   }
   return happened;
+}
+
+// A peer that hears of its loss fails what it does with this node, and closes the connection.
+bool HostTransport::await_end(HostPeer& peer) {
+  const Answer::Kind kind = read_answer(peer.connection.number()).kind;
+  const bool has_ended = kind == Answer::Kind::closed || (kind == Answer::Kind::nothing && is_readable(peer.process));
+  if (!has_ended) return false;
+  peer.lingers = false;
+  unwatch(peer);
+  sink_.on_peer_ended(peer.node);
+  return true;
 }
 
 void HostTransport::meet(HostPeer& peer, Welcome welcome) {
@@ -248,11 +260,11 @@ void HostTransport::disconnect(NodeId node) {
 }
 
 void HostTransport::let_go(HostPeer& peer, Standing standing) {
-  const bool may_read = standing == Standing::lost && !peer.ended;
-  multicasts_->forget(peer, may_read);
+  peer.lingers = standing == Standing::lost && !peer.ended;
+  multicasts_->forget(peer, peer.lingers);
   peer.standing = standing;
   peer.ended = true;
-  unwatch(peer);
+  if (!peer.lingers) unwatch(peer);
   if (peer.outbox) peer.outbox->drop();
   peer.waiting = false;
   std::erase(waiting_, &peer);

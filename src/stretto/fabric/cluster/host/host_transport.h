@@ -64,6 +64,7 @@ class HostTransport final : public Transport {
   bool sees_death() const override { return true; }
   void disconnect(NodeId peer) override;
   bool flushed() const override { return waiting_.empty(); }
+  bool may_linger(NodeId peer) const override { return peer_of(peer).lingers; }
   void leave() override;
 
  private:
@@ -74,6 +75,7 @@ class HostTransport final : public Transport {
   void note_call(HostPeer& peer, Connection connection);
   bool look_around(int timeout_ms);
   bool hear_from(HostPeer& peer);
+  bool await_end(HostPeer& peer);
   void meet(HostPeer& peer, Welcome welcome);
   bool can_read(const HostPeer& peer) const;
   void end(HostPeer& peer, const Error& cause);

@@ -82,6 +82,7 @@ struct FakeNode final : TransportSink {
     transport->disconnect(peer);
   }
   void on_peer_left(NodeId peer) override { departures.push_back(peer); }
+  void on_peer_ended(NodeId /*peer*/) override {}
 
   bool lost(NodeId peer) const {
     return std::any_of(losses.begin(), losses.end(), [&](const auto& loss) { return loss.first == peer; });

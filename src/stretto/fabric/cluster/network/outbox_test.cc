@@ -62,6 +62,7 @@ class CountingSink final : public TransportSink {
   void on_peer_lost(NodeId /*peer*/, const Error& /*cause*/) override {}
   void lose_later(NodeId /*peer*/, const Error& /*cause*/) override {}
   void on_peer_left(NodeId /*peer*/) override {}
+  void on_peer_ended(NodeId /*peer*/) override {}
 
   int completed = 0;
   int failed = 0;
