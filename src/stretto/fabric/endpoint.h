@@ -43,8 +43,8 @@ class Endpoint {
   bool lost(NodeId peer) const { return lost_[peer]; }
   /// Whether it is lost, or has left in good order.
   bool gone(NodeId peer) const { return lost_[peer] || left_[peer]; }
-  /// Of a lost peer: whether it may live on, and still touch memory of this node that it maps or reads. When it has heard
-  /// of its loss, or has ended, observers are told (on_peer_ended).
+  /// Of a lost peer: whether it may live on, and still touch memory of this node that it maps or reads. When it has
+  /// heard of its loss, or has ended, observers are told (on_peer_ended).
   virtual bool may_linger(NodeId /*peer*/) const { return false; }
   /// How often peers in other processes were given something to do. Any thread.
   std::uint64_t requests() const noexcept { return requests_.load(std::memory_order_relaxed); }
