@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stretto/collective/collective.h"
+#include "stretto/collective/test_operators.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/core/segment_array.h"
 
@@ -282,26 +283,8 @@ TEST_P(OperatorsTest, AUserOperatorThatThrowsPoisonsEverywhere) {
   });
 }
 
-// Operators that are tasks: a function, and a coroutine that has the halves of its vectors combined by others.
-struct ComposeAll {
-  void operator()(Node& /*node*/, std::span<Affine> out, std::span<const Affine> left,
-                  std::span<const Affine> right) const {
-    EXPECT_FALSE(fabric::Context::serving());
-    std::transform(left.begin(), left.end(), right.begin(), out.begin(), Compose());
-  }
-};
-struct ComposeByHalves {
-  Task<> operator()(Node& node, std::span<Affine> out, std::span<const Affine> left,
-                    std::span<const Affine> right) const {
-    const std::size_t half = out.size() / 2;
-    const auto compose = [=](Node& here, std::size_t first, std::size_t count) {
-      ComposeAll()(here, out.subspan(first, count), left.subspan(first, count), right.subspan(first, count));
-    };
-    const Event other = node.spawn([=](Node& here) { compose(here, half, out.size() - half); });
-    compose(node, 0, half);
-    co_await other;
-  }
-};
+using ComposeAll = test::AtOnce<Affine, Compose>;
+using ComposeByHalves = test::ByHalves<Affine, Compose>;
 
 template <class Op>
 Task<> check_task_operator(Node& node, std::size_t count) {
