@@ -290,25 +290,38 @@ int leave_nobody(const Arguments& arguments) {
   return 0;
 }
 
-/// A node's bits of sums that depend on every bracket: the same for any way to run the job.
+/// Of very different sizes and both signs, so that sums of them depend on every bracket.
+std::vector<double> uneven_terms(NodeId node, std::size_t count) {
+  std::vector<double> terms(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = mix_64((node + 1) * 1'000'003 + i);
+    terms[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
+  }
+  return terms;
+}
+
+/// A node's bits of such sums: the same for any way to run the job.
 void sum_reproducibly(Node& node, const Arguments& arguments) {
   const bool by_option = arguments.empty();
   const CollectiveOptions options = CollectiveOptions().reproducible(by_option);
+  const Group all = Group::all(node);
+  const Rank root = node.size() / 2;
   std::uint64_t digest = 0;
-  const auto note = [&](const std::vector<double>& values) {
+  const auto note = [&](const Event& done, const std::vector<double>& values) {
+    done.wait();
     digest = mix_64(digest ^ fnv1a_64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)}));
   };
   for (const std::size_t count : word_counts) {
-    std::vector<double> data(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t bits = mix_64((node.id() + 1) * 1'000'003 + i);
-      data[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
-    }
+    const std::vector<double> data = uneven_terms(node.id(), count);
     std::vector<double> sums(count);
-    allreduce(node, Group::all(node), data, sums, sum, options).wait();
-    note(sums);
-    scan(node, Group::all(node), data, sums, sum, options).wait();
-    note(sums);
+    note(allreduce(node, all, data, sums, sum, options), sums);
+    note(scan(node, all, data, sums, sum, options), sums);
+    std::vector<double> at_root(node.id() == root ? count : 0);
+    note(reduce(node, all, data, at_root, sum, root, options), at_root);
+    std::vector<std::size_t> counts(node.size(), count / node.size());
+    counts.back() += count % node.size();
+    std::vector<double> part(counts[node.id()]);
+    note(reduce_scatter(node, all, data, part, counts, sum, options), part);
   }
   say(node, "sums " + std::to_string(digest));
 }

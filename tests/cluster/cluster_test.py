@@ -432,6 +432,15 @@ class Hosts(Agents):
             self.assertEqual(result.returncode, 0, result)
             self.assertEqual(said(result), all_ok(5), result)
 
+    def test_reproducible_bits_wherever_the_nodes_are(self):
+        expected = said(call([PROBE, "sum-reproducibly"], STRETTO_FABRIC="local:5"))
+        self.assertEqual(len(expected), 5)
+        for network in self.each_network():
+            for hosts in ("alpha,beta", "a,b,c", "a,b,c,d,e"):  # 3 and 2 nodes; 2, 2 and 1; 1 each
+                result = self.run_on(network, hosts, 5, "sum-reproducibly")
+                self.assertEqual(result.returncode, 0, result)
+                self.assertEqual(said(result), expected, (hosts, result))
+
     def test_a_network_that_is_not_there_is_named(self):
         agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')
         options = ["--hosts", "alpha,beta", "--agent", agent, "--bind", "127.0.0.1"]
