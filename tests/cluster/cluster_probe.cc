@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -230,22 +232,53 @@ void call_too_late(Node& node, const Arguments&) {
   });
 }
 
+/// Of node 0: one that all know.
+UserEvent event_of_first(Node& node) {
+  return broadcast(node, Group::all(node), node.id() == 0 ? node.create_user_event() : UserEvent(), 0).get();
+}
+/// At node 0 a thread that triggers `poke` when somebody opens that FIFO for writing. Elsewhere none.
+std::thread await_writer(Node& node, const std::string& name, UserEvent poke) {
+  if (node.id() != 0) return {};
+  return std::thread([&node, name, poke] {
+    close(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    node.trigger(poke);
+  });
+}
+
 void idle(Node& node, const Arguments& arguments) {
-  const UserEvent poke =
-      broadcast(node, Group::all(node), node.id() == 0 ? node.create_user_event() : UserEvent(), 0).get();
+  const UserEvent poke = event_of_first(node);
   barrier(node, Group::all(node)).wait();
-  std::thread reader;
-  if (node.id() == 0) {
-    reader = std::thread([&] {
-      const int fifo = open(arguments.at(0).c_str(), O_RDONLY | O_CLOEXEC);  // waits for who opens it for writing
-      close(fifo);
-      node.trigger(poke);
-    });
-  }
+  std::thread reader = await_writer(node, arguments.at(0), poke);
   say(node, "pid " + std::to_string(getpid()));
   poke.wait();
   if (reader.joinable()) reader.join();
   say(node, "woke");
+}
+
+/// stall FIFO LATE COUNT: node 0 gathers so many words of each, to which the last LATE nodes come when the FIFO is
+/// opened. Its own call begins when all others are there.
+void stall(Node& node, const Arguments& arguments) {
+  const UserEvent poke = event_of_first(node);
+  std::thread reader = await_writer(node, arguments.at(0), poke);
+  const auto in_time = static_cast<NodeId>(node.size() - std::stoul(arguments.at(1)));
+  const std::size_t count = std::stoul(arguments.at(2));
+  std::vector<NodeId> early(in_time);
+  std::iota(early.begin(), early.end(), NodeId{0});
+  const Words mine = words_of(node.id(), count, 0);
+  Words gathered(node.id() == 0 ? count * node.size() : 0);
+  if (node.id() == 0) barrier(node, Group(early)).wait();
+  if (node.id() >= in_time) poke.wait();
+  const CollectiveOptions options = CollectiveOptions().algorithm("linear_gather");
+  const Event done = gather(node, Group::all(node), mine, gathered, 0, options);
+  if (node.id() != 0 && node.id() < in_time) barrier(node, Group(early)).wait();
+  done.wait();
+  if (reader.joinable()) reader.join();
+  for (NodeId peer = 0; !gathered.empty() && peer < node.size(); ++peer) {
+    const Words theirs = words_of(peer, count, 0);
+    check(std::equal(theirs.begin(), theirs.end(), gathered.begin() + static_cast<std::ptrdiff_t>(peer * count)),
+          "what was gathered late");
+  }
+  say(node, "OK");
 }
 
 /// Uses every pair of nodes, then says what carried it.
@@ -290,25 +323,38 @@ int leave_nobody(const Arguments& arguments) {
   return 0;
 }
 
-/// A node's bits of sums that depend on every bracket: the same for any way to run the job.
+/// Of very different sizes and both signs, so that sums of them depend on every bracket.
+std::vector<double> uneven_terms(NodeId node, std::size_t count) {
+  std::vector<double> terms(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = mix_64((node + 1) * 1'000'003 + i);
+    terms[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
+  }
+  return terms;
+}
+
+/// A node's bits of such sums: the same for any way to run the job.
 void sum_reproducibly(Node& node, const Arguments& arguments) {
   const bool by_option = arguments.empty();
   const CollectiveOptions options = CollectiveOptions().reproducible(by_option);
+  const Group all = Group::all(node);
+  const Rank root = node.size() / 2;
   std::uint64_t digest = 0;
-  const auto note = [&](const std::vector<double>& values) {
+  const auto note = [&](const Event& done, const std::vector<double>& values) {
+    done.wait();
     digest = mix_64(digest ^ fnv1a_64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)}));
   };
   for (const std::size_t count : word_counts) {
-    std::vector<double> data(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t bits = mix_64((node.id() + 1) * 1'000'003 + i);
-      data[i] = std::ldexp(static_cast<double>(bits >> 20U), static_cast<int>(bits % 64)) * (bits % 3 == 0 ? -1 : 1);
-    }
+    const std::vector<double> data = uneven_terms(node.id(), count);
     std::vector<double> sums(count);
-    allreduce(node, Group::all(node), data, sums, sum, options).wait();
-    note(sums);
-    scan(node, Group::all(node), data, sums, sum, options).wait();
-    note(sums);
+    note(allreduce(node, all, data, sums, sum, options), sums);
+    note(scan(node, all, data, sums, sum, options), sums);
+    std::vector<double> at_root(node.id() == root ? count : 0);
+    note(reduce(node, all, data, at_root, sum, root, options), at_root);
+    std::vector<std::size_t> counts(node.size(), count / node.size());
+    counts.back() += count % node.size();
+    std::vector<double> part(counts[node.id()]);
+    note(reduce_scatter(node, all, data, part, counts, sum, options), part);
   }
   say(node, "sums " + std::to_string(digest));
 }
@@ -350,6 +396,7 @@ int main(int argc, char** argv) {
       {"fail", fail},
       {"fail-with-call", fail_with_call},
       {"stop", stop},
+      {"stall", stall},
       {"idle", idle},
       {"call-too-late", call_too_late},
       {"sum-reproducibly", sum_reproducibly},

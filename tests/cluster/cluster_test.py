@@ -263,13 +263,20 @@ class Failure(unittest.TestCase):
 class Processes(unittest.TestCase):
     """For tests that look at the processes of a running job."""
 
-    def start(self, count, *arguments):
+    def start(self, count, *arguments, stderr=None, **more):
         process = subprocess.Popen([STRETTO, "run", "-n", str(count), PROBE, *arguments], stdout=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL, text=True, env=environment())
+                                   stderr=stderr, stdin=subprocess.DEVNULL, text=True, env=environment(**more))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
+
+    def make_fifo(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        fifo = os.path.join(folder.name, "fifo")
+        os.mkfifo(fifo)
+        return fifo
 
     def process_ids(self, process, count):
         lines = [process.stdout.readline().split() for _ in range(count)]
@@ -316,20 +323,41 @@ class Stopped(Processes):
 
 class Idle(Processes):
     def check(self, count):
-        with tempfile.TemporaryDirectory() as folder:
-            fifo = os.path.join(folder, "fifo")
-            os.mkfifo(fifo)
-            process = self.start(count, "idle", fifo)
-            process_ids = self.process_ids(process, count)
-            self.await_quiet(process_ids.values())
-            open(fifo, "w").close()
-            lines = sorted(process.stdout.read().splitlines())
-            self.assertEqual(lines, sorted(f"node {node} woke" for node in range(count)))
-            self.assertEqual(process.wait(), 0)
+        fifo = self.make_fifo()
+        process = self.start(count, "idle", fifo)
+        process_ids = self.process_ids(process, count)
+        self.await_quiet(process_ids.values())
+        open(fifo, "w").close()
+        lines = sorted(process.stdout.read().splitlines())
+        self.assertEqual(lines, sorted(f"node {node} woke" for node in range(count)))
+        self.assertEqual(process.wait(), 0)
 
     def test_nobody_is_busy_in_a_job_that_waits(self):
         for count in (1, 2, 16):
             self.check(count)
+
+
+class Stalled(Processes):
+    """Nodes wait for others, which come when the log has told of it: without that the test would not end."""
+
+    def check(self, count, late, words):
+        fifo = self.make_fifo()
+        process = self.start(count, "stall", fifo, str(late), str(words), stderr=subprocess.PIPE,
+                             STRETTO_STALL_SECONDS="1")
+        self.addCleanup(process.stderr.close)
+        told = next((line for line in process.stderr if "node 0's gather" in line), "nothing")
+        self.assertIn(f"stretto warning [node 0] for some time now, node 0's gather of {8 * words} bytes at ", told)
+        names = ", ".join(f"{node} (nothing heard of it)" for node in range(count - late, count))
+        self.assertTrue(told.endswith(f" waits for node {names}\n"), told)
+        open(fifo, "w").close()
+        self.assertEqual(sorted(process.stdout.read().splitlines()), [f"node {node} OK" for node in range(count)])
+        self.assertEqual(process.wait(), 0)
+
+    def test_all_who_are_missing_are_named(self):
+        self.check(4, 2, 1)
+
+    def test_of_large_data_too(self):
+        self.check(2, 1, 131_072)
 
 
 @unittest.skipUnless(shutil.which("mpirun"), "no mpirun here (Debian: openmpi-bin)")
@@ -431,6 +459,15 @@ class Hosts(Agents):
             result = self.run_on(network, "alpha,beta", 5, "by-hosts")
             self.assertEqual(result.returncode, 0, result)
             self.assertEqual(said(result), all_ok(5), result)
+
+    def test_reproducible_bits_wherever_the_nodes_are(self):
+        expected = said(call([PROBE, "sum-reproducibly"], STRETTO_FABRIC="local:5"))
+        self.assertEqual(len(expected), 5)
+        for network in self.each_network():
+            for hosts in ("alpha,beta", "a,b,c", "a,b,c,d,e"):  # 3 and 2 nodes; 2, 2 and 1; 1 each
+                result = self.run_on(network, hosts, 5, "sum-reproducibly")
+                self.assertEqual(result.returncode, 0, result)
+                self.assertEqual(said(result), expected, (hosts, result))
 
     def test_a_network_that_is_not_there_is_named(self):
         agent = self.agent('exec env STRETTO_HOST_ID=$host "$@"')

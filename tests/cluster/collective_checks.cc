@@ -99,18 +99,43 @@ void check_reduce_scatter(const Trial& trial) {
         trial.named("a reduce-scatter"));
 }
 
-void check_all_to_all(const Trial& trial) {
+// Of an all-to-all: what this rank gives, and gets, a part for each rank; `size` of what one gives to another.
+struct Parts {
+  template <class Size>
+  Parts(const Trial& trial, const Size& size) {
+    const Rank ranks = trial.group.size();
+    const Rank me = trial.rank();
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      add(given, given_counts, words_of(me * ranks + rank, size(me, rank), trial.round));
+      add(expected, expected_counts, words_of(rank * ranks + me, size(rank, me), trial.round));
+    }
+  }
+  static void add(Words& all, std::vector<std::size_t>& counts, const Words& part) {
+    all.insert(all.end(), part.begin(), part.end());
+    counts.push_back(part.size());
+  }
+
   Words given;
   Words expected;
-  for (Rank rank = 0; rank < trial.group.size(); ++rank) {
-    const Words theirs = words_of(trial.rank() * trial.group.size() + rank, trial.count, trial.round);
-    given.insert(given.end(), theirs.begin(), theirs.end());
-    const Words mine = words_of(rank * trial.group.size() + trial.rank(), trial.count, trial.round);
-    expected.insert(expected.end(), mine.begin(), mine.end());
-  }
-  Words got(given.size());
-  all_to_all(trial.node, trial.group, given, got, trial.options).wait();
-  check(got == expected, trial.named("an all-to-all"));
+  std::vector<std::size_t> given_counts;
+  std::vector<std::size_t> expected_counts;
+};
+
+void check_all_to_all(const Trial& trial) {
+  const Parts parts(trial, [&](Rank, Rank) { return trial.count; });
+  Words got(parts.expected.size());
+  all_to_all(trial.node, trial.group, parts.given, got, trial.options).wait();
+  check(got == parts.expected, trial.named("an all-to-all"));
+}
+
+// Each pair gives each other different numbers of words, some of them none.
+void check_all_to_all_of_counts(const Trial& trial) {
+  const std::size_t unit = trial.count / trial.group.size() + 1;
+  const Parts parts(trial, [&](Rank from, Rank to) { return (from + 2 * to + 1) % 3 * unit; });
+  Words got(parts.expected.size());
+  all_to_all(trial.node, trial.group, parts.given, parts.given_counts, got, parts.expected_counts, trial.options)
+      .wait();
+  check(got == parts.expected, trial.named("an all-to-all of counts"));
 }
 
 void check_scan(const Trial& trial) {
@@ -273,7 +298,11 @@ void check_collectives(Node& node, const Group& group, std::size_t count, std::u
 
 void check_all_collectives(Node& node) {
   std::uint64_t round = 0;
-  for (const std::size_t count : word_counts) check_collectives(node, Group::all(node), count, round++);
+  const Group all = Group::all(node);
+  for (const std::size_t count : word_counts) {
+    check_all_to_all_of_counts({node, all, count, round, CollectiveOptions()});
+    check_collectives(node, all, count, round++);
+  }
   check_order_of_operands(node);
   check_groups(node);
   check_deferred_collectives(node);

@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "stretto/collective/collective.h"
+#include "stretto/collective/test_operators.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/core/segment_array.h"
 
@@ -30,21 +35,74 @@ class OperatorsTest : public test::OnEveryFabric {};
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, OperatorsTest, testing::ValuesIn(test::fabric_kinds), test::name_of_kind);
 
+// What comes of five such terms is exact in every type, also as a product: what is unsigned wraps around.
 template <class T>
-T small_value(std::uint64_t salt, NodeId node, std::size_t index) {
-  return static_cast<T>(contribution(salt, node, index) % 3);  // exact in every type, also as a product of eleven
+T exact_value(NodeId node, std::size_t index) {
+  const std::uint64_t bits = contribution(3, node, index);
+  if constexpr (requires { typename T::value_type; }) {
+    using Part = typename T::value_type;
+    return {static_cast<Part>(bits % 3), static_cast<Part>(bits / 3 % 3)};
+  } else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(bits);
+  } else {
+    return static_cast<T>(bits % 3);
+  }
 }
+
+// Reductions of `count` elements of each node, which are under way together, against one term after the other.
+template <class T, class Op>
+class OperatorTrial {
+ public:
+  OperatorTrial(Node& node, std::size_t count)
+      : node_(node), all_(Group::all(node)), count_(count), memory_(new T[(4 + all_.size()) * count]()) {
+    for (std::size_t i = 0; i < input().size(); ++i) input()[i] = exact_value<T>(node.id(), i);
+  }
+
+  std::vector<Event> start(const Op& op) const {
+    const std::span<const T> whole = input();
+    const std::span<const T> mine = whole.first(count_);
+    return {allreduce(node_, all_, mine, output(0), op), reduce(node_, all_, mine, output(1), op, root()),
+            scan(node_, all_, mine, output(2), op), reduce_scatter(node_, all_, whole, output(3), op)};
+  }
+
+  void expect(const Op& op) const {
+    const Rank me = all_.rank_of(node_.id());
+    expect_combined("allreduce", output(0), all_, 0, op);
+    if (me == root()) expect_combined("reduce", output(1), all_, 0, op);
+    expect_combined("scan", output(2), test::first_ranks(all_, me + 1), 0, op);
+    expect_combined("reduce_scatter", output(3), all_, me * count_, op);
+  }
+
+ private:
+  Rank root() const { return all_.size() - 1; }
+  // Side by side, so that most begin in the middle of a vector's width.
+  std::span<T> output(std::size_t number) const { return {memory_.get() + number * count_, count_}; }
+  std::span<T> input() const { return {memory_.get() + 4 * count_, all_.size() * count_}; }
+
+  void expect_combined(const char* operation, std::span<const T> is, const Group& terms, std::size_t first,
+                       const Op& op) const {
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      if (is[i] == serial(terms, op, [&](NodeId member) { return exact_value<T>(member, first + i); })) continue;
+      ADD_FAILURE() << "node " << node_.id() << ", " << operation << " of " << typeid(T).name() << " by "
+                    << typeid(Op).name() << ", element " << i << " of " << count_;
+      return;
+    }
+  }
+
+  Node& node_;
+  Group all_;
+  std::size_t count_;
+  std::unique_ptr<T[]> memory_;  // a vector of bools is no array
+};
 
 template <class T, class Op>
 Task<> check_operator(Node& node, Op op) {
-  const Group all = Group::all(node);
-  constexpr std::size_t count = 9;
-  std::array<T, count> input;
-  std::array<T, count> output;
-  for (std::size_t i = 0; i < count; ++i) input[i] = small_value<T>(3, node.id(), i);
-  co_await allreduce(node, all, input, output, op);
-  for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_EQ(output[i], serial(all, op, [&](NodeId member) { return small_value<T>(3, member, i); }));
+  static constexpr std::size_t around_vectors[] = {1, 9, 33, 7, 8, 31, 1000};
+  for (const std::size_t count : std::span(around_vectors).first(test::sanitized ? 3 : 7)) {
+    const OperatorTrial<T, Op> trial(node, count);
+    const Event done = node.merge(trial.start(op));
+    co_await done;
+    trial.expect(op);
   }
 }
 
@@ -85,6 +143,17 @@ TEST_P(OperatorsTest, AllOperatorsOnAllArithmeticTypes) {
     co_await check_type<float>(node);
     co_await check_type<double>(node);
     co_await check_type<long double>(node);
+  });
+}
+
+TEST_P(OperatorsTest, SumsAndProductsOfComplexNumbers) {
+  run(5, [](Node& node) -> Task<> {
+    co_await check_operator<std::complex<float>>(node, sum);
+    co_await check_operator<std::complex<float>>(node, product);
+    co_await check_operator<std::complex<double>>(node, sum);
+    co_await check_operator<std::complex<double>>(node, product);
+    co_await check_operator<std::complex<long double>>(node, sum);
+    co_await check_operator<std::complex<long double>>(node, product);
   });
 }
 
@@ -282,26 +351,8 @@ TEST_P(OperatorsTest, AUserOperatorThatThrowsPoisonsEverywhere) {
   });
 }
 
-// Operators that are tasks: a function, and a coroutine that has the halves of its vectors combined by others.
-struct ComposeAll {
-  void operator()(Node& /*node*/, std::span<Affine> out, std::span<const Affine> left,
-                  std::span<const Affine> right) const {
-    EXPECT_FALSE(fabric::Context::serving());
-    std::transform(left.begin(), left.end(), right.begin(), out.begin(), Compose());
-  }
-};
-struct ComposeByHalves {
-  Task<> operator()(Node& node, std::span<Affine> out, std::span<const Affine> left,
-                    std::span<const Affine> right) const {
-    const std::size_t half = out.size() / 2;
-    const auto compose = [=](Node& here, std::size_t first, std::size_t count) {
-      ComposeAll()(here, out.subspan(first, count), left.subspan(first, count), right.subspan(first, count));
-    };
-    const Event other = node.spawn([=](Node& here) { compose(here, half, out.size() - half); });
-    compose(node, 0, half);
-    co_await other;
-  }
-};
+using ComposeAll = test::AtOnce<Affine, Compose>;
+using ComposeByHalves = test::ByHalves<Affine, Compose>;
 
 template <class Op>
 Task<> check_task_operator(Node& node, std::size_t count) {

@@ -1,23 +1,31 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "stretto/collective/collective.h"
 #include "stretto/collective/collective_service.h"
+#include "stretto/collective/program_call.h"
 #include "stretto/collective/program_values.h"
 #include "stretto/collective/random_program.h"
 #include "stretto/collective/test_support.h"
-#include "stretto/core/segment_array.h"
 
 /// For tests: runs of random programs, and their checker.
 namespace stretto::test {
 
 /// What a node does wrong, to show that the checker sees it.
-enum class Sabotage : std::uint8_t { none, wrong_input, calls_in_wrong_order, early_trigger };
+enum class Sabotage : std::uint8_t {
+  none,
+  wrong_input,     ///< its last element
+  wrong_operator,  ///< where that is the user's
+  other_segments,  ///< than the others, where an algorithm is named
+  written_input,   ///< the first element, when all is over
+  written_output,  ///< likewise
+  calls_in_wrong_order,
+  early_trigger,
+};
 
 /// A node's run of a program: starts everything, then looks at what came out.
 class ProgramRun {
@@ -38,10 +46,11 @@ class ProgramRun {
     }
     std::string complaints;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (!program_.instructions[i].group.contains(node_.id())) continue;
+      if (!program_.instructions[i].is_called_by(node_.id())) continue;
       const std::string said = co_await outcome(slots_[i].event);
       if (said.empty()) {
         ++clean_;
+        spoil(slots_[i].buffers);
         complaints += complaint(i);
       } else if (deaths && said.rfind("peer_lost: ", 0) == 0) {
         ++lost_;
@@ -59,10 +68,7 @@ class ProgramRun {
   using Values = ProgramValues::Values;
 
   struct Slot {
-    Values of_user[2];
-    SegmentArray<std::uint64_t> in_segment[2];
-    std::span<std::uint64_t> input;  // of those
-    std::span<std::uint64_t> output;
+    ProgramBuffers buffers;
     std::vector<Values> shards;
     Event event;
   };
@@ -91,101 +97,85 @@ class ProgramRun {
         node_.trigger(user_events_[i]);
       });
     }
-    if (!what.group.contains(node_.id())) co_return;
+    if (!what.is_called_by(node_.id())) co_return;
     prepare(i);
-    const schedule::Hosts hosts = CollectiveService::of(node_).hosts_of(what.group);
-    CollectiveOptions options;
-    options.key(what.key).after(precondition(i)).algorithm(what.named_algorithm(hosts));
-    if (what.is_reproducible) options.reproducible();
-    slots_[i].event = call(i, options);
+    slots_[i].event = call(i);
     if (sabotage_ == Sabotage::early_trigger) slots_[i].event = no_event;
   }
 
-  Event call(std::size_t i, const CollectiveOptions& options) {
-    using Kind = Instruction::Kind;
+  Event call(std::size_t i) {
     const Instruction& what = program_.instructions[i];
-    const Group& group = what.group;
-    const std::span<std::uint64_t> input = slots_[i].input;
-    const std::span<std::uint64_t> output = slots_[i].output;
-    if (what.has_list()) return call_with_list(i, options);
-    if (what.shards_of(node_.id()) > 0) return call_with_shards(i, options);
-    switch (what.kind) {
-      case Kind::barrier: return barrier(node_, group, options);
-      case Kind::broadcast: return broadcast(node_, group, output, what.root, options);
-      case Kind::reduce: return reduce(node_, group, input, output, sum, what.root, options);
-      case Kind::allreduce: return allreduce(node_, group, input, output, sum, options);
-      case Kind::user_allreduce: return allreduce(node_, group, input, output, ProgramValues::bitwise, options);
-      case Kind::allgather: return allgather(node_, group, input, output, options);
-      case Kind::gather: return gather(node_, group, input, output, what.root, options);
-      case Kind::scatter: return scatter(node_, group, input, output, what.root, options);
-      case Kind::reduce_scatter: return reduce_scatter(node_, group, input, output, sum, options);
-      case Kind::all_to_all: return all_to_all(node_, group, input, output, options);
-      case Kind::scan: return scan(node_, group, input, output, sum, options);
-      case Kind::exscan: return exscan(node_, group, input, output, sum, options);
-      case Kind::general_reduce: break;
-    }
-    return reduce(node_, what.roles(), input, output, sum, options);
+    const Slot& slot = slots_[i];
+    Instruction::Named named = what.named(CollectiveService::of(node_).hosts_of(what.callers()));
+    if (sabotage_ == Sabotage::other_segments) ++named.segments;
+    CollectiveOptions options;
+    options.key(what.key).after(precondition(i)).algorithm(named.name, named.segments);
+    if (what.is_reproducible) options.reproducible();
+    if (!what.auxiliaries.empty()) options.auxiliaries(Group(what.auxiliaries));
+    const ComposeWords of_user{sabotage_ == Sabotage::wrong_operator ? 1U : 0U};
+    return ProgramCall{node_, what, slot.buffers.input(), slot.buffers.output(), slot.shards, of_user, options}.start();
   }
 
-  Event call_with_list(std::size_t i, const CollectiveOptions& options) {
-    using Kind = Instruction::Kind;
-    const Instruction& what = program_.instructions[i];
-    const std::span<std::uint64_t> input = slots_[i].input;
-    const std::span<std::uint64_t> output = slots_[i].output;
-    const std::vector<std::size_t> counts = what.blocks();
-    switch (what.kind) {
-      case Kind::gather: return gather(node_, what.group, input, output, counts, what.root, options);
-      case Kind::scatter: return scatter(node_, what.group, input, output, counts, what.root, options);
-      case Kind::allgather: return allgather(node_, what.group, input, output, counts, options);
-      default: return reduce_scatter(node_, what.group, input, output, counts, sum, options);
-    }
+  // What this node passes as its input.
+  std::uint64_t passed(std::size_t i, std::size_t element, std::size_t count) const {
+    const bool is_wrong = sabotage_ == Sabotage::wrong_input && element + 1 == count;
+    return values_.given(i, node_.id(), element) ^ (is_wrong ? 1U : 0U);
   }
-
-  Event call_with_shards(std::size_t i, const CollectiveOptions& options) {
-    const Instruction& what = program_.instructions[i];
-    std::vector<std::span<const std::uint64_t>> inputs{slots_[i].input};
-    inputs.insert(inputs.end(), slots_[i].shards.begin(), slots_[i].shards.end());
-    return allreduce(node_, what.group, inputs, slots_[i].output, sum, options);
-  }
-
-  // The input, or (1) the output.
-  std::span<std::uint64_t> make_buffer(std::size_t i, std::size_t which, std::size_t size) {
-    Slot& slot = slots_[i];
-    const std::uint64_t bit = 2 * node_.id() + which;
-    if (size > 0 && (program_.instructions[i].memory >> (bit % 32) & 1U) != 0) {
-      slot.in_segment[which] = SegmentArray<std::uint64_t>(node_, size);
-      std::ranges::fill(slot.in_segment[which], 0);
-      return slot.in_segment[which];
-    }
-    return slot.of_user[which] = Values(size);
+  Values passed_shard(std::size_t i, std::size_t shard) const {
+    const std::size_t count = program_.instructions[i].count;
+    return values_.given(i, node_.id(), (shard + 1) * count, count);
   }
 
   void prepare(std::size_t i) {
     const Instruction& what = program_.instructions[i];
-    const Rank me = what.group.rank_of(node_.id());
     Slot& slot = slots_[i];
-    slot.input = make_buffer(i, 0, what.input_size(me));
-    for (std::size_t e = 0; e < slot.input.size(); ++e) slot.input[e] = values_.given(i, node_.id(), e);
-    if (sabotage_ == Sabotage::wrong_input && !slot.input.empty()) slot.input.back() ^= 1U;
-    slot.output = what.has_one_buffer() ? slot.input : make_buffer(i, 1, what.output_size(me));
-    for (std::uint32_t shard = 0; shard < what.shards_of(node_.id()); ++shard) {
-      slot.shards.push_back(values_.given(i, node_.id(), (shard + 1) * what.count, what.count));
+    slot.buffers = ProgramBuffers(node_, what);
+    const std::span<std::uint64_t> input = slot.buffers.input();
+    for (std::size_t e = 0; e < input.size(); ++e) input[e] = passed(i, e, input.size());
+    for (std::size_t shard = 0; shard < what.shards_of(node_.id()); ++shard) {
+      slot.shards.push_back(passed_shard(i, shard));
     }
+  }
+
+  void spoil(const ProgramBuffers& buffers) const {
+    if (sabotage_ == Sabotage::written_input && !buffers.input().empty()) buffers.input().front() ^= 1U;
+    if (sabotage_ == Sabotage::written_output && !buffers.output().empty()) buffers.output().front() ^= 1U;
   }
 
   std::string describe(std::size_t i) const {
     const Instruction& what = program_.instructions[i];
-    return "node " + std::to_string(node_.id()) + ", instruction " + std::to_string(i) + " (kind " +
-           std::to_string(static_cast<int>(what.kind)) + ", " + std::to_string(what.group.size()) + " members, " +
+    return "node " + std::to_string(node_.id()) + ", instruction " + std::to_string(i) + " (" +
+           std::string(schedule::name_of(what.operation)) + ", " + std::to_string(what.group.size()) + " members, " +
            std::to_string(what.count) + " elements)";
   }
 
   std::string complaint(std::size_t i) const {
-    const std::span<const std::uint64_t> is = slots_[i].output;
+    const std::string of_output = complaint_of_output(i);
+    return of_output.empty() ? complaint_of_input(i) : of_output;
+  }
+
+  std::string complaint_of_output(std::size_t i) const {
+    const std::span<const std::uint64_t> is = slots_[i].buffers.output();
     if (is.empty()) return "";
     const Values should_be = values_.expected(i, node_.id());
     for (std::size_t e = 0; e < is.size(); ++e) {
       if (is[e] != should_be[e]) return describe(i) + " has a wrong element " + std::to_string(e) + "\n";
+    }
+    return "";
+  }
+
+  // It is only read, but for where the output lies.
+  std::string complaint_of_input(std::size_t i) const {
+    const Slot& slot = slots_[i];
+    const std::span<const std::uint64_t> input = slot.buffers.input();
+    for (std::size_t e = 0; e < input.size(); ++e) {
+      if (slot.buffers.is_output(e) || input[e] == passed(i, e, input.size())) continue;
+      return describe(i) + " has had element " + std::to_string(e) + " of its input written\n";
+    }
+    for (std::size_t shard = 0; shard < slot.shards.size(); ++shard) {
+      if (slot.shards[shard] != passed_shard(i, shard)) {
+        return describe(i) + " has had shard " + std::to_string(shard + 1) + " written\n";
+      }
     }
     return "";
   }

@@ -5,69 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "stretto/collective/program_runs.h"
-#include "stretto/fabric/sim/sim_fabric.h"
+#include "stretto/collective/program_simulation.h"
+#include "stretto/collective/test_support.h"
 
 // Random programs of events and collectives on simulated machines that delay, reorder and kill.
 namespace stretto {
 namespace {
 
+using test::disorder;
 using test::Instruction;
 using test::Program;
 using test::replay;
-using test::Sabotage;
-
-struct Result {
-  std::string complaints;
-  std::uint64_t trace_hash = 0;
-  std::uint64_t messages = 0;
-  double seconds = 0;  // virtual
-  std::size_t clean = 0;
-  std::size_t lost = 0;
-};
-
-// Runs `program` on a simulated machine with further `options`. `saboteur` is the node that does the sabotage.
-Result simulate(const Program& program, const std::string& options, Sabotage sabotage = Sabotage::none,
-                NodeId saboteur = 0) {
-  Result result;
-  RuntimeOptions runtime_options = test::options_for("sim:" + std::to_string(program.nodes) + options);
-  runtime_options.staging_bytes = std::size_t{8} << (10 + program.salt % 8);
-  Runtime runtime(runtime_options);
-  auto& fabric = static_cast<fabric::SimFabric&>(runtime.fabric());
-  const bool deaths = options.find("kill=") != std::string::npos;
-  test::ProgramRuns runs(program, runtime, sabotage, saboteur);
-  try {
-    runtime.run([&](Node& node) -> Task<> {
-      const std::string complaints = co_await runs.of(node.id()).run(deaths);
-      if (fabric.alive(node.id())) result.complaints += complaints;
-    });
-  } catch (const Error& error) {
-    result.complaints += std::string("the run ended with ") + error.what() + "\n";
-  }
-  for (const auto& node : runtime.nodes()) {
-    if (!fabric.alive(node->id())) continue;
-    result.clean += runs.of(node->id()).clean();
-    result.lost += runs.of(node->id()).lost();
-  }
-  result.trace_hash = fabric.timeline().trace_hash();
-  result.messages = fabric.messages();
-  result.seconds = fabric::to_seconds(fabric.timeline().now());
-  return result;
-}
-
-// A machine whose disorder also follows from the seed. Where it is told how many nodes there are, they may share hosts.
-std::string disorder(std::uint64_t seed, std::uint32_t nodes = 1) {
-  Random random(seed * 31 + 7);
-  std::string options = ",seed=" + std::to_string(seed);
-  if (random.below(4) != 0) options += ",jitter=" + std::to_string(random.below(5000)) + "ns";
-  if (random.below(3) != 0) options += ",reorder=0." + std::to_string(random.below(9));
-  if (random.below(3) != 0) options += ",delay=50us,delay_probability=0.0" + std::to_string(random.below(10));
-  if (random.below(2) != 0) options += ",gap=400ns,task=300ns";
-  if (random.below(2) != 0) options += random.below(2) == 0 ? ",early=0.01" : ",early=0.5";
-  if (random.below(2) != 0) options += ",peer_pointer=segments";
-  if (nodes > 1 && random.below(2) != 0) options += ",hosts=" + std::to_string(1 + random.below(nodes - 1));
-  return options;
-}
+using test::Result;
+using test::simulate;
 
 TEST(Simulation, RandomProgramsOfEventsAndCollectivesSeeds) {
   for (const std::uint64_t seed : test::seeds(1000)) {
@@ -80,63 +30,70 @@ TEST(Simulation, RandomProgramsOfEventsAndCollectivesSeeds) {
   }
 }
 
-TEST(Simulation, TheCheckerSeesEverySabotage) {
-  for (const Sabotage sabotage : {Sabotage::wrong_input, Sabotage::calls_in_wrong_order, Sabotage::early_trigger}) {
-    std::size_t seen = 0;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-      Program program = test::random_program(seed, 4, 7, 8);
-      std::vector<NodeId> all;
-      for (NodeId node = 0; node < program.nodes; ++node) all.push_back(node);
-      // Two calls that match each other, so that only their values tell them apart.
-      for (std::size_t i = 0; i < 2; ++i) {
-        program.instructions[i] = {Instruction::Kind::allreduce, Group(all), 0, 5, 0,
-                                   Instruction::Start::at_once,  0,          0, 0};
-      }
-      seen += simulate(program, disorder(seed), sabotage, 2).complaints.empty() ? 0U : 1U;
-    }
-    // Now and then what is asked for too early has come already.
-    EXPECT_GE(seen, sabotage == Sabotage::early_trigger ? 10U : 20U) << "sabotage " << static_cast<int>(sabotage);
-  }
-}
-
 // A small run with operations on vectors, small and large, deferred and not, over two groups.
 Program small_program() {
-  using Kind = Instruction::Kind;
+  using schedule::Operation;
   using Start = Instruction::Start;
   const Group all{0, 1, 2, 3, 4};
   const Group some{4, 1, 3};
   return {5,
           77,
           {
-              {Kind::barrier, all, 0, 0, 0, Start::at_once, 0, 0, 0},
-              {Kind::allreduce, all, 0, 2, 0, Start::after_earlier, 0, 0, 0},
-              {Kind::allreduce, some, 0, 1500, 0, Start::after_user_event, 0, 2, 1e-6},
-              {Kind::broadcast, all, 1, 900, 2, Start::at_once, 0, 0, 0},
-              {Kind::user_allreduce, some, 1, 3, 0, Start::at_once, 0, 0, 0},
-              {Kind::reduce, all, 2, 4, 3, Start::after_merge, 1, 1, 0},
-              {Kind::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
-              {Kind::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
+              {Operation::barrier, all, 0, 0, 0, Start::at_once, 0, 0, 0},
+              {Operation::allreduce, all, 0, 2, 0, Start::after_earlier, 0, 0, 0},
+              {Operation::allreduce, some, 0, 1500, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Operation::broadcast, all, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Operation::allreduce, some, 1, 3, 0, Start::at_once, 0, 0, 0, Instruction::Operator::of_user},
+              {Operation::reduce, all, 2, 4, 3, Start::after_merge, 1, 1, 0},
+              {Operation::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
+              {Operation::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
           }};
 }
 
 // The same with scans, a general reduce, and operations on blocks.
 Program small_program_of_blocks() {
-  using Kind = Instruction::Kind;
+  using schedule::Operation;
   using Start = Instruction::Start;
   const Group all{0, 1, 2, 3, 4};
   const Group some{4, 1, 3};
   return {5,
           78,
           {
-              {Kind::scatter, all, 0, 2, 1, Start::at_once, 0, 0, 0},
-              {Kind::scan, all, 0, 3, 0, Start::after_earlier, 0, 0, 0},
-              {Kind::reduce_scatter, some, 0, 600, 0, Start::after_user_event, 0, 2, 1e-6},
-              {Kind::general_reduce, all, 1, 900, 2, Start::at_once, 0, 0, 0},
-              {Kind::exscan, some, 1, 700, 0, Start::at_once, 0, 0, 0},
-              {Kind::gather, all, 2, 800, 3, Start::after_merge, 1, 1, 0},
-              {Kind::all_to_all, some, 2, 600, 0, Start::after_earlier, 2, 0, 0},
-              {Kind::general_reduce, all, 0, 1, 4, Start::at_once, 0, 0, 0},
+              {Operation::scatter, all, 0, 2, 1, Start::at_once, 0, 0, 0},
+              {Operation::scan, all, 0, 3, 0, Start::after_earlier, 0, 0, 0},
+              {Operation::reduce_scatter, some, 0, 600, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Operation::general_reduce, all, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Operation::exscan, some, 1, 700, 0, Start::at_once, 0, 0, 0},
+              {Operation::gather, all, 2, 800, 3, Start::after_merge, 1, 1, 0},
+              {Operation::all_to_all, some, 2, 600, 0, Start::after_earlier, 2, 0, 0},
+              {Operation::general_reduce, all, 0, 1, 4, Start::at_once, 0, 0, 0},
           }};
+}
+
+// The same by other ways to call: in place, by tasks, by schedules that are named, with auxiliaries that are used.
+Program small_program_of_other_calls() {
+  using schedule::Operation;
+  using Operator = Instruction::Operator;
+  using Start = Instruction::Start;
+  const Group all{0, 1, 2, 3, 4};
+  const Group some{4, 1, 3};
+  Program program{5,
+                  79,
+                  {
+                      {Operation::allreduce, some, 0, 2, 0, Start::at_once, 0, 0, 0, Operator::sum, {0, 2}},
+                      {Operation::allreduce, all, 0, 3, 0, Start::after_earlier, 0, 0, 0, Operator::as_task},
+                      {Operation::reduce, all, 1, 700, 2, Start::after_user_event, 0, 2, 1e-6, Operator::as_task},
+                      {Operation::allreduce, some, 0, 900, 0, Start::at_once, 0, 0, 0, Operator::of_user, {2}},
+                      {Operation::reduce_scatter, all, 1, 2, 0, Start::after_earlier, 2, 0, 0, Operator::as_task},
+                      {Operation::exscan, some, 2, 3, 0, Start::after_merge, 1, 1, 0, Operator::of_user},
+                      {Operation::scatter, all, 2, 600, 4, Start::at_once, 0, 0, 0},
+                      {Operation::general_reduce, all, 0, 5, 2, Start::at_once, 0, 0, 0, Operator::as_task},
+                  }};
+  for (Instruction& each : program.instructions) {
+    each.in_place = ~std::uint64_t{0};
+    each.algorithm = 1;
+  }
+  return program;
 }
 
 // Whatever computes, user operators too, takes time when it is measured, and the same time when that is replayed.
@@ -181,6 +138,7 @@ void kill_at_every_message(const Program& program, const std::string& more = "")
 
 TEST(Simulation, AKillAtEveryMessageIndex) { kill_at_every_message(small_program()); }
 TEST(Simulation, AKillAtEveryMessageIndexOfOperationsOnBlocks) { kill_at_every_message(small_program_of_blocks()); }
+TEST(Simulation, AKillAtEveryMessageIndexOfOtherCalls) { kill_at_every_message(small_program_of_other_calls()); }
 
 TEST(Simulation, AKillAtEveryMessageIndexOfSchedulesByHosts) { kill_at_every_message(small_program(), ",hosts=2"); }
 

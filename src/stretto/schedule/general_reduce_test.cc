@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/base/random.h"
 #include "stretto/schedule/test_support.h"
 #include "stretto/schedule/verify.h"
 
@@ -18,36 +21,55 @@ Shape shape_of(const Algorithm& algorithm, Rank p, Rank rp, Rank rnp) {
 }
 
 std::uint32_t floor_log(Rank n) { return static_cast<std::uint32_t>(std::bit_width(n)) - 1; }
+std::uint32_t ceil_log(Rank n) { return floor_log(n) + (std::has_single_bit(n) ? 0 : 1); }
 
-/// Calls `test(p, rp, rnp)` for all with at least one receiver.
+/// Calls `test(p, rp, rnp)` for all with at least one receiver, up to `most` participants and as many others.
 template <typename Test>
-void for_all_roles(const Test& test) {
-  for (Rank p = 1; p <= 16; ++p) {
+void for_all_roles(Rank most, const Test& test) {
+  for (Rank p = 1; p <= most; ++p) {
     for (Rank rp = 0; rp <= p; ++rp) {
-      for (Rank rnp = rp == 0 ? 1 : 0; rnp <= 16; ++rnp) test(p, rp, rnp);
+      for (Rank rnp = rp == 0 ? 1 : 0; rnp <= most; ++rnp) test(p, rp, rnp);
     }
   }
 }
 
-TEST(GeneralReduce, IsRightForAllParticipantsAndReceivers) {
-  for (const std::string_view name : {"aspen_general_reduce", "scattered_general_reduce"}) {
-    const Algorithm& algorithm = find_algorithm(name);
-    for_all_roles([&](Rank p, Rank rp, Rank rnp) {
-      const Shape shape = shape_of(algorithm, p, rp, rnp);
-      const auto violation = verify(algorithm, shape);
-      ASSERT_FALSE(violation) << test::label(algorithm, shape) << ": " << violation->text;
-    });
+/// With every operator, by every algorithm that may have it.
+void expect_right(Rank p, Rank rp, Rank rnp) {
+  for (const Algorithm* const algorithm : algorithms()) {
+    if (algorithm->operation() != Operation::general_reduce) continue;
+    for (const Shape& shape : with_operators(shape_of(*algorithm, p, rp, rnp))) {
+      if (!algorithm->supports(shape)) continue;
+      const auto violation = verify(*algorithm, shape);
+      ASSERT_FALSE(violation) << test::label(*algorithm, shape) << ": " << violation->text;
+    }
+  }
+}
+
+TEST(GeneralReduce, IsRightForAllParticipantsAndReceiversTo16) {
+  for_all_roles(16, [](Rank p, Rank rp, Rank rnp) { ASSERT_NO_FATAL_FAILURE(expect_right(p, rp, rnp)); });
+}
+
+TEST(GeneralReduce, IsRightForSomeParticipantsAndReceiversTo64Seeds) {
+  for (const std::uint64_t seed : test::seeds(200)) {
+    SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const auto p = static_cast<Rank>(1 + random.below(64));
+    const auto rnp = static_cast<Rank>(p > 16 ? random.below(65) : 17 + random.below(48));
+    const Rank least = rnp == 0 ? 1 : 0;
+    const auto rp = static_cast<Rank>(least + random.below(p + 1 - least));
+    ASSERT_NO_FATAL_FAILURE(expect_right(p, rp, rnp));
   }
 }
 
 TEST(GeneralReduce, TakesAsManyStagesAsThePaperSaysOrOneMore) {
   const Algorithm& algorithm = find_algorithm("aspen_general_reduce");
-  for_all_roles([&](Rank p, Rank rp, Rank rnp) {
+  for_all_roles(64, [&](Rank p, Rank rp, Rank rnp) {
     const std::uint32_t rounds = algorithm.rounds(shape_of(algorithm, p, rp, rnp));
-    const bool is_power = std::has_single_bit(p);
-    std::uint32_t most = 2 + floor_log(p) + (is_power ? 0 : 1);
-    if (rnp > p) most = 2 + floor_log(rnp) + (is_power || std::has_single_bit(rnp) ? 0 : 1);
-    ASSERT_LE(rounds, most) << p << ' ' << rp << ' ' << rnp;
+    if (std::has_single_bit(p)) {
+      ASSERT_LE(rounds, 2 + floor_log(std::max(p, rnp))) << p << ' ' << rp << ' ' << rnp;
+    } else {
+      ASSERT_LE(rounds, rnp > p ? 2 + ceil_log(rnp) : 3 + floor_log(p)) << p << ' ' << rp << ' ' << rnp;
+    }
   });
   EXPECT_EQ(algorithm.rounds(shape_of(algorithm, 3, 0, 3)), 4U) << "where the paper says 3";
 }
