@@ -45,8 +45,7 @@ struct Instruction {
   std::uint64_t segments = 0;    ///< beyond the first, where one is named that makes as many
   std::uint64_t memory = 0;      ///< bits by node: whether its input and output are in its segment
 
-  // --- Who takes part
-  // -------------------------------------------------------------------------------------------------
+  // Who takes part.
 
   /// The group, and those that are lent to it.
   Group callers() const {
@@ -66,8 +65,7 @@ struct Instruction {
     return {participants(), Group(receivers)};
   }
 
-  // --- Sizes of what a caller passes, in elements
-  // -----------------------------------------------------------------------
+  // Sizes of what a caller passes, in elements.
 
   bool has_list() const { return is_listed && operation != Operation::barrier && !schedule::cuts_vector(operation); }
   /// Each rank's block, where each has one.
@@ -129,12 +127,11 @@ struct Instruction {
   /// Whether the smaller buffer of a caller, or the only one, lies in the larger one.
   bool is_in_place_at(NodeId node) const {
     if (operation == Operation::broadcast) return true;
-    return (in_place >> (node % 32) & 1U) != 0 && operation != Operation::all_to_all && input_size(node) > 0 &&
-           output_size(node) > 0;
+    const bool may_be = operation != Operation::all_to_all || !has_list();  // its two lists differ
+    return (in_place >> (node % 32) & 1U) != 0 && may_be && input_size(node) > 0 && output_size(node) > 0;
   }
 
-  // --- Schedules
-  // --------------------------------------------------------------------------------------------------------
+  // Schedules.
 
   struct Named {
     std::string_view name = {};

@@ -51,8 +51,8 @@ TEST(ProgramChecker, ProgramsCallInEveryWay) {
   }
   expect({"allgather", "gather", "scatter", "reduce_scatter", "all_to_all"}, " of counts");
   expect({"broadcast", "reduce", "allreduce", "scan", "exscan"}, " in segments");
-  expect({"broadcast", "reduce", "allreduce", "allgather", "gather", "scatter", "reduce_scatter", "scan", "exscan",
-          "general_reduce"},
+  expect({"broadcast", "reduce", "allreduce", "allgather", "gather", "scatter", "reduce_scatter", "all_to_all", "scan",
+          "exscan", "general_reduce"},
          " in place");
   EXPECT_EQ(found, ways);
 }
