@@ -391,6 +391,7 @@ int main(int argc, char** argv) {
   static const std::map<std::string, std::function<void(Node&, const Arguments&)>> actions = {
       {"everything", [](Node& node, const Arguments&) { check_everything(node); }},
       {"inline", [](Node& node, const Arguments&) { check_inline_collectives(node); }},
+      {"disagree", [](Node& node, const Arguments&) { check_disagreements(node); }},
       {"by-hosts", [](Node& node, const Arguments&) { check_by_hosts(node); }},
       {"die", die},
       {"fail", fail},

@@ -48,6 +48,13 @@ def all_ok(count):
     return sorted(f"node {node} of {count} OK" for node in range(count))
 
 
+def check_disagreement(case, result):
+    """Of two nodes: they have heard of it, or, where both were through, it is in the log."""
+    case.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, all_ok(2)), result)
+    case.assertRegex(result.stderr, r"stretto warning \[node [01]\] mismatch: node [01]'s collective at "
+                                    r"\S*collective_checks\.cc:\d+, which is over, does not match what node ")
+
+
 class Job(unittest.TestCase):
     def check(self, count, **more):
         result = run(count, "everything", **more)
@@ -337,6 +344,11 @@ class Idle(Processes):
             self.check(count)
 
 
+class Disagreement(unittest.TestCase):
+    def test_who_calls_different_things_hears_of_it(self):
+        check_disagreement(self, run(2, "disagree"))
+
+
 class Stalled(Processes):
     """Nodes wait for others, which come when the log has told of it: without that the test would not end."""
 
@@ -346,7 +358,7 @@ class Stalled(Processes):
                              STRETTO_STALL_SECONDS="1")
         self.addCleanup(process.stderr.close)
         told = next((line for line in process.stderr if "node 0's gather" in line), "nothing")
-        self.assertIn(f"stretto warning [node 0] for some time now, node 0's gather of {8 * words} bytes at ", told)
+        self.assertIn(f"stretto warning [node 0] for some time now, node 0's gather of {8 * words} bytes, root 0, at ", told)
         names = ", ".join(f"{node} (nothing heard of it)" for node in range(count - late, count))
         self.assertTrue(told.endswith(f" waits for node {names}\n"), told)
         open(fifo, "w").close()
@@ -424,6 +436,10 @@ class Hosts(Agents):
         for network in NETWORKS:
             with self.subTest(network=network):
                 yield network
+
+    def test_who_calls_different_things_hears_of_it(self):
+        for network in self.each_network():
+            check_disagreement(self, self.run_on(network, "alpha,beta", 2, "disagree"))
 
     def test_tcp_carries_what_goes_to_another_host(self):
         for network in self.each_network():

@@ -1,8 +1,10 @@
 #include "collective_checks.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "probe.h"
@@ -334,6 +336,49 @@ void check_by_hosts(Node& node) {
     }
   }
   check(tried > 10, "that there are such algorithms");
+  say(node, "of " + std::to_string(node.size()) + " OK");
+}
+
+namespace {
+
+std::string said_of(const Event& event) {
+  try {
+    event.wait();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+bool has_part(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+void check_disagreements(Node& node) {
+  const Group all = Group::all(node);
+  for (const std::size_t count : {std::size_t{3}, std::size_t{100'000}}) {
+    Words mine(count, 1);
+    Words result(count);
+    const std::span<const std::uint64_t> in(mine);
+    const std::span<const std::int64_t> as_signed(reinterpret_cast<const std::int64_t*>(mine.data()), count);
+    const std::span<std::int64_t> to_signed(reinterpret_cast<std::int64_t*>(result.data()), count);
+    const std::map<std::string, std::function<Event()>> odd_calls = {
+        {"count", [&] { return allreduce(node, all, in.first(2), std::span(result).first(2), sum); }},
+        {"type", [&] { return allreduce(node, all, as_signed, to_signed, sum); }},
+        {"operator", [&] { return allreduce(node, all, mine, result, maximum); }},
+        {"operation", [&] { return barrier(node, all); }},
+        {"reproducible", [&] { return allreduce(node, all, mine, result, sum, CollectiveOptions().reproducible()); }},
+    };
+    for (const auto& [what, call_odd] : odd_calls) {
+      const std::string said = said_of(node.id() == 1 ? call_odd() : allreduce(node, all, mine, result, sum));
+      check(said.starts_with("mismatch: node ") && has_part(said, "node 1") && has_part(said, "collective_checks.cc:"),
+            "what is said of another " + what + ": " + said);
+      check(allreduce(node, all, std::uint64_t{1}, sum).get() == node.size(), "the call after that");
+    }
+  }
+  int value = 1;
+  check(said_of(broadcast(node, all, std::span(&value, 1), node.id() % 2)) == "nothing", "two roots");
+  check(allreduce(node, all, std::uint64_t{1}, sum).get() == node.size(), "the last call");
   say(node, "of " + std::to_string(node.size()) + " OK");
 }
 

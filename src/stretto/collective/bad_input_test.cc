@@ -325,14 +325,14 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
 }
 
 // Of what is lent, by a peer whose memory is reached in place.
-std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Offset)>& wrong) {
+std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Segment&)>& memory) {
   std::string outcome;
   Runtime runtime(test::options_for("sim:2,peer_pointer=segments"));
   Node& liar = *runtime.nodes()[1];
   const Liar handler(liar, [&](const fabric::Message& message) {
     if (message.type != MessageType::collective_whole_grant) return;
     auto header = fabric::read_header<WholeGrantHeader>(message);
-    header.offset = wrong(header.offset);
+    header.offset = memory(liar.endpoint().segment());
     send(liar, message.type, bytes_of(header), {});
   });
   runtime.run([&](Node& node) -> Task<> {
@@ -347,9 +347,9 @@ std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Offset
 }
 
 TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
-  const std::string none = outcome_of_lending([](fabric::Offset) { return std::uint64_t{1} << 60U; });
+  const std::string none = outcome_of_lending([](fabric::Segment&) { return std::uint64_t{1} << 60U; });
   EXPECT_NE(none.find("speaks of memory that it does not have"), std::string::npos) << none;
-  const std::string torn = outcome_of_lending([](fabric::Offset offset) { return offset + 2; });
+  const std::string torn = outcome_of_lending([](fabric::Segment& segment) { return segment.allocate(5000) + 2; });
   EXPECT_NE(torn.find("speaks of memory where no elements lie"), std::string::npos) << torn;
 }
 

@@ -401,6 +401,7 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
 
 [[gnu::hot]] void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity(), operation.where());
+  if (operation.has_failed()) late_mismatches_.note_heard(operation.identity());
   under_way_.remove(operation);
 }
 

@@ -19,8 +19,8 @@ void LateMismatches::note(const Stream::Past* ours, const FailedHeader& header, 
 }
 
 void LateMismatches::report(const Identity& identity, const std::string& text) {
-  if (last_reported_.stream == identity.stream && last_reported_.sequence == identity.sequence) return;
-  last_reported_ = identity;
+  if (last_.stream == identity.stream && last_.sequence == identity.sequence) return;
+  last_ = identity;
   Logger(node_.surroundings().log_level, "node " + std::to_string(node_.id())).warning("mismatch: ", text);
 }
 

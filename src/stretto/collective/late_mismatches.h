@@ -16,6 +16,8 @@ class LateMismatches {
  public:
   explicit LateMismatches(const Node& node) noexcept : node_(node) {}
 
+  /// This node's part has failed: whoever waits for that hears of it.
+  void note_heard(const Identity& identity) noexcept { last_ = identity; }
   /// A member speaks of another call than `ours`. Returns what that member is to be told.
   Cause note(const Stream::Past& ours, NodeId from, const CallHeader& theirs);
   /// A member's part has failed; null: ours is long over.
@@ -26,7 +28,7 @@ class LateMismatches {
   std::string describe(const Stream::Past& ours) const;
 
   const Node& node_;
-  Identity last_reported_{};
+  Identity last_{};  // that was heard of
 };
 
 }  // namespace stretto

@@ -45,7 +45,7 @@ TEST(BlockTable, IsEmptyUnlessMade) { EXPECT_EQ(offsets(BlockTable(), 2), (Offse
 
 // A call with buffers of its own.
 struct Call {
-  Call(Operation operation, std::size_t in, std::size_t out) : form{operation, 4, 0, {}}, input(in), output(out) {
+  Call(Operation operation, std::size_t in, std::size_t out) : form{operation, 4, 4, 0, {}}, input(in), output(out) {
     call.input = input;
     call.output = output;
   }

@@ -58,6 +58,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   const Identity& identity() const noexcept { return header_.identity; }
   /// Where it was called.
   const std::source_location& where() const noexcept { return where_; }
+  bool has_failed() const noexcept { return failure_ != nullptr; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.

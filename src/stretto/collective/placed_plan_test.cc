@@ -30,7 +30,7 @@ struct Placed {
   Placed(const char* algorithm, Operation operation, std::size_t bytes, Rank me, bool shares_memory,
          const Group& of_members = {7, 3, 5, 2}, bool is_crowd = false)
       : members(of_members),
-        form{operation, 1, 0, {}},
+        form{operation, 1, 1, 0, {}},
         memory(bytes),
         plan(schedule::find_algorithm(algorithm), shape_of(algorithm, operation, members.size()), me),
         layout(call_of(form, memory), plan.schedule().shape),
@@ -371,7 +371,7 @@ TEST(PlacedPlan, WhatIsExchangedAndNotCombinedIsLentAndCopiedWithinLimits) {
 // All ranks' plans of an exchange of large blocks.
 struct PlacedEverywhere {
   PlacedEverywhere(const schedule::Algorithm& algorithm, const schedule::Shape& shape)
-      : memory(shape.size * large_block), form{shape.operation, 1, 0, {}} {
+      : memory(shape.size * large_block), form{shape.operation, 1, 1, 0, {}} {
     std::vector<NodeId> nodes;
     for (NodeId node = 0; node < shape.size; ++node) nodes.push_back(node);
     const Group members(nodes);
