@@ -109,6 +109,10 @@ def mark_of(ratio):
     return f"{'ahead ' if is_ahead(ratio) else ''}{ratio:.2f}"
 
 
+def ratio_columns_of(ours):
+    return [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+
+
 def by_question(rows, field):
     """Of each question the field by column, the median where several rounds were measured; in the order in which they
     are printed."""
@@ -139,7 +143,7 @@ def print_times(rows, field, title):
         marks += [f"{at[name] / at[BY_HAND]:.2f}" if at.keys() >= {name, BY_HAND} else "" for name in beside_limit]
         name = OPERATIONS[operation] + (", user memory" if user else "")
         lines.append([name, size_of(size), str(ranks), *cells, *marks])
-    ratio_columns = [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+    ratio_columns = ratio_columns_of(ours)
     ratio_columns += [f"{name.removeprefix('stretto ')} / {BY_HAND}" for name in beside_limit]
     print_table(title, ["operation", "size", "ranks", *columns, *ratio_columns], lines)
     print()
@@ -190,8 +194,8 @@ def where(row):
 
 
 def bytes_on_the_wire(row):
-    """What goes through a rank's link one way, at the least: 2 (P-1)/P of a vector that is reduced for all, a broadcast's
-    vector, a block for each other rank."""
+    """What goes through a rank's link one way, at the least: 2 (P-1)/P of a vector that is reduced for all, a
+    broadcast's vector, a block for each other rank."""
     ranks = row["ranks"]
     times = {"allreduce": 2 * (ranks - 1) / ranks, "broadcast": 1, "all_to_all": ranks - 1}
     return times[row["operation"]] * row["bytes"]
@@ -272,6 +276,26 @@ def print_overlap(rows):
     print_table(title, header, lines)
 
 
+def print_ffts(rows):
+    """A row for each number of ranks, size of blocks, and way to run: the median over the rounds of the mean time."""
+    columns = columns_of(rows)
+    ours = [name for name in columns if name.startswith("stretto")]
+    questions = {}
+    for row in rows:
+        for run in row["runs"]:
+            at = questions.setdefault((row["ranks"], row["block_bytes"], run["overlap"]), {"n": row["n"], "rounds": {}})
+            at["rounds"].setdefault(column_of(row), []).append(run["forward_seconds_mean"])
+    lines = []
+    for (ranks, block, overlap), at in sorted(questions.items()):
+        times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
+        ratios = ratios_of(times, columns)
+        cells = [in_units(times[name]) if name in times else NOT_MEASURED for name in columns]
+        marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
+        lines.append([" x ".join(map(str, at["n"])), str(ranks), size_of(block), overlap, *cells, *marks])
+    header = ["points", "ranks", "blocks", "overlap", *columns, *ratio_columns_of(ours)]
+    print_table("Fourier transforms in three dimensions (apps/fft3d), one way: mean of the ranks' times", header, lines)
+
+
 def print_idle(rows):
     lines = [
         [column_of(row), str(row["ranks"]), in_units(row["seconds"]), in_units(row["cpu_seconds"]), f"{row['cores']:.1%}"]
@@ -331,6 +355,8 @@ def main():
         print_concurrent_reduces(concurrent)
     if overlap := of(rows, "allreduce_overlap"):
         print_overlap(overlap)
+    if ffts := of(rows, "fft3d"):
+        print_ffts(ffts)
     if idle := of(rows, "idle"):
         print_idle(idle)
     for row in of(rows, "missing"):
