@@ -27,6 +27,9 @@ OPERATIONS = (
     "reduce_scatter",
     "all_to_all",
     "scan",
+    "exscan",
+    "allgatherv",
+    "all_to_allv",
 )
 
 
