@@ -124,11 +124,15 @@ def by_question(rows, field):
         for question in questions_of(row):
             questions.setdefault(question, {}).setdefault(column_of(row), []).append(row[field])
     strettos = {question for row in rows if row["rival"] == "stretto" for question in questions_of(row)}
-    asked = [question for question in questions if question in strettos or not question[2]]
+
+    def is_asked(question):
+        ranks, operation, user, size = question
+        return question in strettos or not (user or (ranks, operation, True, size) in strettos)
+
     medians = {
         question: {column: statistics.median(values) for column, values in at.items()} for question, at in questions.items()
     }
-    return [(question, medians[question]) for question in sorted(asked)]
+    return [(question, medians[question]) for question in sorted(filter(is_asked, questions))]
 
 
 def print_times(rows, field, title):
