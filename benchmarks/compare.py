@@ -27,6 +27,9 @@ OPERATIONS = (
     "reduce_scatter",
     "all_to_all",
     "scan",
+    "exscan",
+    "allgatherv",
+    "all_to_allv",
 )
 
 
@@ -109,6 +112,10 @@ def mark_of(ratio):
     return f"{'ahead ' if is_ahead(ratio) else ''}{ratio:.2f}"
 
 
+def ratio_columns_of(ours):
+    return [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+
+
 def by_question(rows, field):
     """Of each question the field by column, the median where several rounds were measured; in the order in which they
     are printed."""
@@ -117,11 +124,15 @@ def by_question(rows, field):
         for question in questions_of(row):
             questions.setdefault(question, {}).setdefault(column_of(row), []).append(row[field])
     strettos = {question for row in rows if row["rival"] == "stretto" for question in questions_of(row)}
-    asked = [question for question in questions if question in strettos or not question[2]]
+
+    def is_asked(question):
+        ranks, operation, user, size = question
+        return question in strettos or not (user or (ranks, operation, True, size) in strettos)
+
     medians = {
         question: {column: statistics.median(values) for column, values in at.items()} for question, at in questions.items()
     }
-    return [(question, medians[question]) for question in sorted(asked)]
+    return [(question, medians[question]) for question in sorted(filter(is_asked, questions))]
 
 
 def print_times(rows, field, title):
@@ -139,7 +150,7 @@ def print_times(rows, field, title):
         marks += [f"{at[name] / at[BY_HAND]:.2f}" if at.keys() >= {name, BY_HAND} else "" for name in beside_limit]
         name = OPERATIONS[operation] + (", user memory" if user else "")
         lines.append([name, size_of(size), str(ranks), *cells, *marks])
-    ratio_columns = [f"{name.removeprefix('stretto ')} / best MPI" for name in ours]
+    ratio_columns = ratio_columns_of(ours)
     ratio_columns += [f"{name.removeprefix('stretto ')} / {BY_HAND}" for name in beside_limit]
     print_table(title, ["operation", "size", "ranks", *columns, *ratio_columns], lines)
     print()
@@ -189,37 +200,42 @@ def where(row):
     return f"{row['ranks']} at {rate_of(row['bits_per_second'])}" if "bits_per_second" in row else str(row["ranks"])
 
 
-def bound_of(row):
-    """What the wire takes for an all-reduce at the least: each rank sends 2 (P-1)/P of the vector, and gets as much."""
-    return 2 * (row["ranks"] - 1) / row["ranks"] * row["bytes"] / (row["bits_per_second"] / 8)
+def bytes_on_the_wire(row):
+    """What goes through a rank's link one way, at the least: 2 (P-1)/P of a vector that is reduced for all, a
+    broadcast's vector, a block for each other rank."""
+    ranks = row["ranks"]
+    times = {"allreduce": 2 * (ranks - 1) / ranks, "broadcast": 1, "all_to_all": ranks - 1}
+    return times[row["operation"]] * row["bytes"]
 
 
-def print_hosts(rows):
-    """All-reduces between hosts, beside the wire's bound and plain sockets."""
+def print_hosts(operation, rows):
+    """One operation between hosts, beside the wire's bound and, of all-reduces, plain sockets."""
     columns = sorted(columns_of(rows), key=lambda name: not name.startswith("sockets"))
     rivals = [name for name in columns if not name.startswith("sockets")]
     questions = {}
     for row in rows:
         question = (row["bits_per_second"], row["ranks"], row["bytes"])
-        at = questions.setdefault(question, {"where": where(row), "bound": bound_of(row), "rounds": {}})
+        at = questions.setdefault(question, {"where": where(row), "wire": bytes_on_the_wire(row), "rounds": {}})
         at["rounds"].setdefault(column_of(row), []).append(row["median_seconds"])
     lines = []
-    for (_, _, size), at in sorted(questions.items(), key=lambda each: (-each[0][0], *each[0][1:])):
+    for (rate, _, size), at in sorted(questions.items(), key=lambda each: (-each[0][0], *each[0][1:])):
         times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
         ratios = ratios_of({name: times[name] for name in rivals if name in times}, rivals)
+        bound = at["wire"] / (rate / 8)
         # What fits into a shaper's bucket passes faster than the link.
-        fits_bucket = size <= SHAPER_BUCKET_BYTES
+        fits_bucket = at["wire"] <= SHAPER_BUCKET_BYTES
         ours = times.get("stretto cluster")
         lines.append([
             at["where"],
             size_of(size),
-            NOT_MEASURED if fits_bucket else in_units(at["bound"]),
+            NOT_MEASURED if fits_bucket else in_units(bound),
             *(in_units(times[name]) if name in times else NOT_MEASURED for name in columns),
             mark_of(ratios["stretto cluster"]) if ratios else "",
-            NOT_MEASURED if fits_bucket or ours is None else f"{ours / at['bound']:.2f}",
+            NOT_MEASURED if fits_bucket or ours is None else f"{ours / bound:.2f}",
         ])
     header = ["hosts", "size", "the wire's bound", *columns, "stretto / best MPI", "stretto / bound"]
-    print_table("All-reduce between hosts: median; sockets carry the same bytes as a ring would", header, lines)
+    sockets = "; sockets carry the same bytes as a ring would" if len(rivals) < len(columns) else ""
+    print_table(f"{operation} between hosts: median{sockets}", header, lines)
 
 
 def print_ping_pongs(rows):
@@ -267,6 +283,26 @@ def print_overlap(rows):
     print_table(title, header, lines)
 
 
+def print_ffts(rows):
+    """A row for each number of ranks, size of blocks, and way to run: the median over the rounds of the mean time."""
+    columns = columns_of(rows)
+    ours = [name for name in columns if name.startswith("stretto")]
+    questions = {}
+    for row in rows:
+        for run in row["runs"]:
+            at = questions.setdefault((row["ranks"], row["block_bytes"], run["overlap"]), {"n": row["n"], "rounds": {}})
+            at["rounds"].setdefault(column_of(row), []).append(run["forward_seconds_mean"])
+    lines = []
+    for (ranks, block, overlap), at in sorted(questions.items()):
+        times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
+        ratios = ratios_of(times, columns)
+        cells = [in_units(times[name]) if name in times else NOT_MEASURED for name in columns]
+        marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
+        lines.append([" x ".join(map(str, at["n"])), str(ranks), size_of(block), overlap, *cells, *marks])
+    header = ["points", "ranks", "blocks", "overlap", *columns, *ratio_columns_of(ours)]
+    print_table("Fourier transforms in three dimensions (apps/fft3d), one way: mean of the ranks' times", header, lines)
+
+
 def print_idle(rows):
     lines = [
         [column_of(row), str(row["ranks"]), in_units(row["seconds"]), in_units(row["cpu_seconds"]), f"{row['cores']:.1%}"]
@@ -311,8 +347,9 @@ def main():
     all_times = [row for row in rows if row.get("operation") in OPERATIONS]
     rewritten = [row for row in all_times if row.get("input") == "rewritten"]
     times = [row for row in all_times if row.get("input") != "rewritten"]
-    if hosts := [row for row in times if "bits_per_second" in row]:
-        print_hosts(hosts)
+    for operation in OPERATIONS:
+        if hosts := [row for row in of(times, operation) if "bits_per_second" in row]:
+            print_hosts(operation, hosts)
     if times := [row for row in times if "bits_per_second" not in row]:
         print_times(times, "median_seconds", "Collectives on doubles: median over the calls of the slowest rank's time")
         print_times(times, "p99_seconds", "The same: 99th percentile")
@@ -325,6 +362,8 @@ def main():
         print_concurrent_reduces(concurrent)
     if overlap := of(rows, "allreduce_overlap"):
         print_overlap(overlap)
+    if ffts := of(rows, "fft3d"):
+        print_ffts(ffts)
     if idle := of(rows, "idle"):
         print_idle(idle)
     for row in of(rows, "missing"):

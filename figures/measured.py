@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What scripts/bench and scripts/bench-hosts have measured here, drawn like Fig. 9 to 11 of the Aspen paper ("Advanced
-collective communication in Aspen"): docs/figures/measured.svg, and the numbers as measured.md.
+"""What scripts/bench and scripts/bench-hosts have measured here, drawn like Fig. 9 to 12 of the Aspen paper ("Advanced
+collective communication in Aspen") and Fig. 11 to 13 of the GASPI paper ("Efficient and eventually consistent
+collective operations"): docs/figures/measured.svg, measured_by_ranks.svg and measured_concurrent_reduces.svg, and the
+numbers as .md.
 
-Reads out/bench/*.jsonl; where there is nothing to draw it says so and writes nothing. The numbers belong to that machine
-and day.
+Reads out/bench/*.jsonl; where there is nothing to draw it says so and writes nothing. The numbers belong to that
+machine and day.
 """
 
 from __future__ import annotations
@@ -17,40 +19,79 @@ from common import ROOT, arguments_of, size_text, table, write
 from svg import BLUE, GREEN, INK, ORANGE, PINK, SKY, SOFT, YELLOW, Curve, Panel, chart
 
 PALETTE = (BLUE, SKY, GREEN, ORANGE, PINK, YELLOW, SOFT, INK)
+BY_RANKS = (8, 64 << 10, 1 << 20)
+
+Part = tuple[int, float]  # what a panel's rows have in common: see Question.part_of
+Values = dict[str, dict[int, float]]  # by who, and bytes or ranks
 
 
 @dataclass(frozen=True)
 class Question:
-    """One panel and one table, of rows of one operation; `field` times `scale` is drawn."""
+    """Panels and tables, of rows of one operation; `field` times `scale` is drawn: by bytes, a panel for each number of
+    ranks, or by ranks, a panel for each of the sizes."""
 
     title: str
     operation: str
-    field: str
-    scale: float
-    unit: str
+    field: str = "median_seconds"
+    scale: float = 1e6
+    unit: str = "microseconds"
+    sizes: tuple[int, ...] = ()
+    rivals_variant: str = ""  # of the rivals' variants, this one only
+
+    def asks_for(self, row: dict) -> bool:
+        return (row.get("operation") == self.operation and bool(who(row))
+                and (not self.sizes or row["bytes"] in self.sizes)
+                and (not self.rivals_variant or row["rival"] == "stretto" or row["variant"] == self.rivals_variant))
+
+    def part_of(self, row: dict) -> Part:
+        """Ranks or bytes, and the bits a second of the links between their hosts; 0: they share memory."""
+        return row["bytes"] if self.sizes else row["ranks"], row.get("bits_per_second", 0)
+
+    def x_of(self, row: dict) -> int:
+        return row["ranks"] if self.sizes else row["bytes"]
+
+    @property
+    def x_label(self) -> str:
+        return "ranks" if self.sizes else "bytes"
+
+    def x_text(self, x: float) -> str:
+        return f"{x:g}" if self.sizes else size_text(x)
+
+    def title_of(self, part: Part) -> str:
+        number, rate = part
+        where = f"hosts, {rate / 1e6:g} Mbit/s" if rate else "ranks on one host"
+        return f"{self.title}: {size_text(number)} bytes, {where}" if self.sizes else f"{self.title}: {number} {where}"
 
 
-QUESTIONS = (
-    Question("Messages: half the round trip (Fig. 9)", "ping_pong", "half_round_trip_seconds", 1e6, "microseconds"),
-    Question("Messages: bandwidth (Fig. 11)", "ping_pong", "bytes_per_second", 1e-6, "MB/s"),
-    Question("All-reduce (Fig. 10)", "allreduce", "median_seconds", 1e6, "microseconds"),
+@dataclass(frozen=True)
+class Sheet:
+    """One picture and one document."""
+
+    name: str
+    title: str
+    questions: tuple[Question, ...]
+
+
+SHEETS = (
+    Sheet("measured", "Measured: messages, all-reduces and all-to-alls beside MPI", (
+        Question("Messages: half the round trip (Aspen, Fig. 9)", "ping_pong", "half_round_trip_seconds"),
+        Question("Messages: bandwidth (Aspen, Fig. 11)", "ping_pong", "bytes_per_second", 1e-6, "MB/s"),
+        Question("All-reduce (Aspen, Fig. 10; GASPI, Fig. 12)", "allreduce"),
+        Question("All-to-all (GASPI, Fig. 13)", "all_to_all"),
+    )),
+    Sheet("measured_by_ranks", "Measured: all-reduces and all-to-alls by ranks, beside MPI", (
+        Question("All-reduce (GASPI, Fig. 11)", "allreduce", sizes=BY_RANKS),
+        Question("All-to-all", "all_to_all", sizes=BY_RANKS),
+    )),
+    Sheet("measured_concurrent_reduces", "Measured: two concurrent reduces (Aspen, Fig. 12) beside MPI", (
+        Question("Beside MPI's blocking reduces", "concurrent_reduce", rivals_variant="blocking"),
+        Question("Beside MPI's graph of messages", "concurrent_reduce", rivals_variant="message graph"),
+    )),
 )
-
-Values = dict[str, dict[int, float]]  # by who and bytes
 
 
 def read_rows(folder: Path) -> list[dict]:
     return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
-
-
-def place_of(row: dict) -> tuple[int, float]:
-    """Ranks, and the bits a second of the links between their hosts; 0: they share memory."""
-    return row["ranks"], row.get("bits_per_second", 0)
-
-
-def words_of(place: tuple[int, float]) -> str:
-    ranks, rate = place
-    return f"{ranks} hosts, {rate / 1e6:g} Mbit/s" if rate else f"{ranks} ranks on one host"
 
 
 def who(row: dict) -> str:
@@ -59,59 +100,65 @@ def who(row: dict) -> str:
         return ""
     if row["rival"] != "stretto":
         return row["rival"]
-    if row.get("memory") == "user" and row["operation"] != "ping_pong":
+    fabric = row["fabric"].split(":")[0]
+    if fabric == "sim" or (row.get("memory") == "user" and row["operation"] != "ping_pong"):
         return ""
-    return " ".join(("stretto", row["fabric"].split(":")[0], row.get("variant", ""))).strip()
+    return " ".join(("stretto", fabric, row.get("variant", ""))).strip()
 
 
-def values_of(rows: list[dict], question: Question, place: tuple[int, float]) -> Values:
+def values_by_part(rows: list[dict], question: Question) -> dict[Part, Values]:
     """The medians, where several rounds were measured."""
-    rounds: dict[str, dict[int, list[float]]] = {}
-    for row in rows:
-        if row.get("operation") == question.operation and place_of(row) == place and who(row):
-            rounds.setdefault(who(row), {}).setdefault(row["bytes"], []).append(question.scale * row[question.field])
-    return {name: {size: median(values) for size, values in by_size.items()} for name, by_size in rounds.items()}
+    rounds: dict[Part, dict[str, dict[int, list[float]]]] = {}
+    for row in filter(question.asks_for, rows):
+        of_part = rounds.setdefault(question.part_of(row), {})
+        of_part.setdefault(who(row), {}).setdefault(question.x_of(row), []).append(question.scale * row[question.field])
+    return {part: {name: {x: median(values) for x, values in by_x.items()} for name, by_x in of_part.items()}
+            for part, of_part in rounds.items()}
 
 
-def groups_of(rows: list[dict], question: Question) -> list[tuple[Question, tuple[int, float], Values]]:
-    """Of each place, on one host first, where somebody was measured at two sizes: a line needs as many."""
-    places = {place_of(row) for row in rows if row["operation"] == question.operation}
-    groups = [(question, place, values_of(rows, question, place)) for place in places]
-    drawn = [group for group in groups if any(len(by_size) > 1 for by_size in group[2].values())]
-    return sorted(drawn, key=lambda group: (group[1][1] > 0, group[1]))
+def groups_of(rows: list[dict], question: Question) -> list[tuple[Question, Part, Values]]:
+    """Of each part, on one host first, where somebody was measured at two places of the axis: a line needs as many."""
+    groups = [(question, part, values) for part, values in values_by_part(rows, question).items()
+              if any(len(by_x) > 1 for by_x in values.values())]
+    return sorted(groups, key=lambda group: (group[1][1] > 0, group[1]))
 
 
-def panel(question: Question, place: tuple[int, float], values: Values) -> Panel:
-    curves = [Curve(name, sorted(by_size.items()), PALETTE[i % len(PALETTE)], dashed=not name.startswith("stretto"))
-              for i, (name, by_size) in enumerate(values.items())]
-    return Panel(f"{question.title}: {words_of(place)}", curves, question.unit, x_label="bytes", y_logarithmic=True,
-                 x_text=size_text)
+def panel(question: Question, part: Part, values: Values) -> Panel:
+    curves = [Curve(name, sorted(by_x.items()), PALETTE[i % len(PALETTE)], dashed=not name.startswith("stretto"))
+              for i, (name, by_x) in enumerate(values.items())]
+    return Panel(question.title_of(part), curves, question.unit, x_label=question.x_label, y_logarithmic=True,
+                 x_text=question.x_text)
 
 
-def numbers(question: Question, place: tuple[int, float], values: Values) -> str:
-    sizes = sorted({size for by_size in values.values() for size in by_size})
-    rows = [[name, *(f"{by_size[size]:,.4g}" if size in by_size else "" for size in sizes)]
-            for name, by_size in values.items()]
-    return f"## {question.title}: {words_of(place)}, {question.unit}\n\n{table(['bytes', *map(size_text, sizes)], rows)}"
+def numbers(question: Question, part: Part, values: Values) -> str:
+    xs = sorted({x for by_x in values.values() for x in by_x})
+    rows = [[name, *(f"{by_x[x]:,.4g}" if x in by_x else "" for x in xs)] for name, by_x in values.items()]
+    head = [question.x_label, *map(question.x_text, xs)]
+    return f"## {question.title_of(part)}, {question.unit}\n\n{table(head, rows)}"
 
 
 def machines_of(rows: list[dict]) -> str:
     return "; ".join(sorted({f"{row['model']}, {row['cores']} cores" for row in rows if row["operation"] == "machine"}))
 
 
+def draw(sheet: Sheet, rows: list[dict], output: Path) -> bool:
+    """Whether there was anything to draw."""
+    found = [each for question in sheet.questions for each in groups_of(rows, question)]
+    if not found:
+        return False
+    machines = machines_of(rows)
+    document = (f"# {sheet.title}\n\nWritten by `figures/measured.py` (`make figures`) from what `scripts/bench` and\n"
+                f"`scripts/bench-hosts` measured on {machines}.\n\n![The same as a picture]({sheet.name}.svg)\n\n"
+                + "\n".join(numbers(*each) for each in found))
+    write(output, sheet.name, chart(sheet.title, [machines], [panel(*each) for each in found], columns=3), document)
+    return True
+
+
 def main() -> None:
     arguments = arguments_of(__doc__, ())
     rows = [row for row in read_rows(ROOT / "out/bench") if "operation" in row]
-    found = [each for question in QUESTIONS for each in groups_of(rows, question)]
-    if not found:
+    if not any([draw(sheet, rows, arguments.output) for sheet in SHEETS]):
         print("out/bench has no measurements to draw; scripts/bench and scripts/bench-hosts make them")
-        return
-    picture = chart("Measured: messages and all-reduces beside MPI", [machines_of(rows)],
-                    [panel(*each) for each in found], columns=3)
-    document = (f"# Measured: messages and all-reduces beside MPI\n\nWritten by `figures/measured.py` (`make figures`) from "
-                f"what `scripts/bench` and\n`scripts/bench-hosts` measured on {machines_of(rows)}.\n\n"
-                f"![Times and bandwidths by bytes](measured.svg)\n\n" + "\n".join(numbers(*each) for each in found))
-    write(arguments.output, "measured", picture, document)
 
 
 if __name__ == "__main__":

@@ -70,8 +70,14 @@ def spread_out(ticks: Sequence[float], place: Callable[[float], float], distance
     return kept[::-1]
 
 
+def legend_rows(panel: Panel) -> int:
+    """Of one column, or of two where more would leave too little room for the data."""
+    named = sum(1 for curve in panel.curves if curve.name)
+    return named if named <= 6 else -(-named // 2)
+
+
 def legend_height(panel: Panel) -> float:
-    return 18 * sum(1 for curve in panel.curves if curve.name) + 10
+    return 18 * legend_rows(panel) + 10
 
 
 class _Axes:
@@ -96,7 +102,7 @@ class _Axes:
         if panel.y_logarithmic:
             candidates = [factor * 10.0**power for power in range(-9, 9) for factor in (1, 2, 5)]
             within = [tick for tick in candidates if y_low <= y_scale(tick) <= y_high]
-            self.y_ticks = spread_out(within, lambda tick: -self.y(tick), 18)
+            self.y_ticks = spread_out(within, lambda tick: -self.y(tick), 18) or [max(ys)]
         else:
             self.y_ticks = linear_ticks(max(ys))
 
@@ -140,10 +146,10 @@ def _curve(curve: Curve, axes: _Axes) -> list[str]:
 
 
 def _legend(panel: Panel, axes: _Axes) -> list[str]:
-    x, y = axes.left + 6, axes.top - 8
     parts = []
-    for row, curve in enumerate(curve for curve in panel.curves if curve.name):
-        middle = y + 9 + 18 * row
+    for number, curve in enumerate(curve for curve in panel.curves if curve.name):
+        column, row = divmod(number, legend_rows(panel))
+        x, middle = axes.left + 6 + column * (axes.right - axes.left) / 2, axes.top + 1 + 18 * row
         if not curve.marks_only:
             parts.append(line(x, middle, x + 26, middle, curve.colour, 1.8, "6 4" if curve.dashed else ""))
         if curve.marker != "none":

@@ -26,16 +26,20 @@ compiler_of() {
 
 # Put into each row, as it is: JSON members with a comma behind each.
 noted=
+# The operation of rows that do not say themselves what they measure, and whose they are.
+operation_of_rows=
 
 # run_into FILE RIVAL FABRIC RANKS COMMAND...: appends what the command prints, or why it failed; returns its status.
 run_into() {
-  local file="$1" rival="$2" fabric="$3" ranks="$4" status
+  local file="$1" rival="$2" fabric="$3" ranks="$4" status named=
   shift 4
+  [[ -z "$operation_of_rows" ]] ||
+    named="\"operation\":\"$operation_of_rows\",\"rival\":\"$rival\",\"fabric\":\"$fabric\",\"ranks\":$ranks,"
   # In the background, so that Ctrl-C ends the wait at once; `end_run` ends the run.
   timeout --kill-after=5 "$most_seconds" "$@" >"$out/rows" 2>"$out/errors" </dev/null &
   wait $!
   status=$?
-  sed -n "s/^{/{$noted/p" "$out/rows" >>"$file"
+  sed -n "s|^{|{$noted$named|p" "$out/rows" >>"$file"
   ((status == 0)) && return
   cat "$out/errors" >&2
   local reason="exit code $status"

@@ -54,8 +54,8 @@ static CollectiveOptions collective_options_from(int argc, char** argv) {
   CollectiveOptions options = {
       .common = {.rival = "mpi", .sizes = {8, 1024, 65536, 1 << 20}, .size_count = 4, .seconds = 0.1},
       .measure = "latency",
-      .operation_count = operation_count};
-  for (int i = 0; i < operation_count; ++i) options.operations[i] = (Operation)i;
+      .operation_count = usual_operation_count};
+  for (int i = 0; i < usual_operation_count; ++i) options.operations[i] = (Operation)i;
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) fail("each option needs a value");
     set_collective_option(&options, argv[i], argv[i + 1]);

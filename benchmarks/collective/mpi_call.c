@@ -10,12 +10,27 @@
 
 int rank, ranks;
 
+// Of one giver's blocks for all ranks, or, where that is NULL, of one block of each.
+static Blocks make_blocks(const Call* call, const int* giver) {
+  Blocks blocks = {allocate((size_t)ranks * sizeof(int)), allocate((size_t)ranks * sizeof(int))};
+  int offset = 0;
+  for (int i = 0; i < ranks; ++i) {
+    blocks.counts[i] = (int)block_of(call->operation, call->block, giver ? *giver : i, ranks);
+    blocks.offsets[i] = offset;
+    offset += blocks.counts[i];
+  }
+  return blocks;
+}
+
 Call make_call(Operation operation, size_t bytes) {
   Call call = {.operation = operation, .block = bytes / sizeof(double)};
-  call.input_size = call.block * input_blocks(operation, rank, ranks);
-  call.output_size = call.block * output_blocks(operation, rank, ranks);
+  call.input_size = input_size(operation, call.block, rank, ranks);
+  call.output_size = output_size(operation, call.block, rank, ranks);
   call.input = allocate(call.input_size * sizeof(double));
-  call.output = allocate(call.output_size * sizeof(double));
+  // What an exscan leaves in the output of rank 0 is not defined: it may be anything, and is not looked at.
+  call.output = allocate((operation == OPERATION_EXSCAN ? call.block : call.output_size) * sizeof(double));
+  call.given = make_blocks(&call, &rank);
+  call.got = make_blocks(&call, NULL);
   write_input(&call);
   return call;
 }
@@ -30,12 +45,17 @@ void write_input(const Call* call) {
 void free_call(Call* call) {
   free(call->input);
   free(call->output);
+  free(call->given.counts);
+  free(call->given.offsets);
+  free(call->got.counts);
+  free(call->got.offsets);
 }
 
 void run_call(const Call* call) {
   const double* in = call->input;
   double* out = call->output;
   const int count = (int)call->block;
+  const Blocks given = call->given, got = call->got;
   const MPI_Comm all = MPI_COMM_WORLD;
   switch (call->operation) {
     case OPERATION_BARRIER: MPI_Barrier(all); break;
@@ -48,6 +68,13 @@ void run_call(const Call* call) {
     case OPERATION_REDUCE_SCATTER: MPI_Reduce_scatter_block(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
     case OPERATION_ALL_TO_ALL: MPI_Alltoall(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, all); break;
     case OPERATION_SCAN: MPI_Scan(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
+    case OPERATION_EXSCAN: MPI_Exscan(in, out, count, MPI_DOUBLE, MPI_SUM, all); break;
+    case OPERATION_ALLGATHERV:
+      MPI_Allgatherv(in, given.counts[rank], MPI_DOUBLE, out, got.counts, got.offsets, MPI_DOUBLE, all);
+      break;
+    case OPERATION_ALL_TO_ALLV:
+      MPI_Alltoallv(in, given.counts, given.offsets, MPI_DOUBLE, out, got.counts, got.offsets, MPI_DOUBLE, all);
+      break;
   }
 }
 

@@ -5,11 +5,17 @@
 
 #include "collective/operations.h"
 
+// Elements by rank, one block behind the other.
+typedef struct {
+  int *counts, *offsets;
+} Blocks;
+
 typedef struct {
   Operation operation;
   size_t block;  // elements
   size_t input_size, output_size;
   double *input, *output;
+  Blocks given, got;  // to and from each rank
 } Call;
 
 extern int rank, ranks;

@@ -25,7 +25,7 @@ using stretto::Task;
 
 struct Options {
   std::string measure = "latency";
-  std::vector<std::string> operations{operation_names, operation_names + operation_count};
+  std::vector<std::string> operations{operation_names, operation_names + usual_operation_count};
   std::vector<std::size_t> sizes = {8, 1024, 65536, std::size_t{1} << 20U};
   double seconds = 0.1;
   bool pin = false;
@@ -86,7 +86,7 @@ void add_options(stretto::program::Arguments& arguments, Options& options) {
       .shows_default();
   arguments.option("--operations", options.operations, "latency: which operations")
       .comma_separated()
-      .one_of(options.operations)
+      .one_of({operation_names, operation_names + operation_count})
       .shows_default();
   arguments.option("--sizes", options.sizes, "latency: bytes of a vector or of a rank's block, multiples of 8")
       .comma_separated()

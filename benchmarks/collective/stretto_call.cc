@@ -25,6 +25,25 @@ Vector::Vector(stretto::Node& node, Memory memory, std::size_t size) {
   }
 }
 
+namespace {
+
+/// What `rank` gives to each.
+std::vector<std::size_t> given_blocks(Operation operation, std::size_t block, int rank, int ranks) {
+  if (!has_listed_blocks(operation)) return {};
+  return std::vector<std::size_t>(std::size_t(ranks), block_of(operation, block, rank, ranks));
+}
+
+/// What any rank gets from each.
+std::vector<std::size_t> got_blocks(Operation operation, std::size_t block, int ranks) {
+  std::vector<std::size_t> blocks;
+  for (int rank = 0; has_listed_blocks(operation) && rank < ranks; ++rank) {
+    blocks.push_back(block_of(operation, block, rank, ranks));
+  }
+  return blocks;
+}
+
+}  // namespace
+
 Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation, std::size_t bytes, Memory memory,
            const std::string& algorithm)
     : node_(node),
@@ -32,8 +51,10 @@ Call::Call(stretto::Node& node, const stretto::Group& group, Operation operation
       operation_(operation),
       block_(bytes / sizeof(double)),
       algorithm_(algorithm),
-      input_memory_(node, memory, block_ * input_blocks(operation, rank(), ranks())),
-      output_memory_(node, memory, block_ * output_blocks(operation, rank(), ranks())),
+      given_(given_blocks(operation, block_, rank(), ranks())),
+      got_(got_blocks(operation, block_, ranks())),
+      input_memory_(node, memory, input_size(operation, block_, rank(), ranks())),
+      output_memory_(node, memory, output_size(operation, block_, rank(), ranks())),
       input_(input_memory_.values()),
       output_(output_memory_.values()) {
   write_input();
@@ -58,6 +79,9 @@ Event Call::start() {
     case OPERATION_REDUCE_SCATTER: return reduce_scatter(node_, group_, input_, output_, sum, options);
     case OPERATION_ALL_TO_ALL: return all_to_all(node_, group_, input_, output_, options);
     case OPERATION_SCAN: return scan(node_, group_, input_, output_, sum, options);
+    case OPERATION_EXSCAN: return exscan(node_, group_, input_, output_, sum, options);
+    case OPERATION_ALLGATHERV: return allgather(node_, group_, input_, output_, got_, options);
+    case OPERATION_ALL_TO_ALLV: return all_to_all(node_, group_, input_, given_, output_, got_, options);
   }
   return Event();
 }

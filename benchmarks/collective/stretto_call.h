@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "collective/operations.h"
 #include "stretto/collective/collective.h"
@@ -60,6 +61,8 @@ class Call {
   const Operation operation_;
   const std::size_t block_;  // elements
   const std::string algorithm_;
+  const std::vector<std::size_t> given_;  // elements to each rank, where blocks are listed
+  const std::vector<std::size_t> got_;    // from each
   Vector input_memory_;
   Vector output_memory_;
   const std::span<double> input_;

@@ -97,6 +97,29 @@ class Measured(Drawn):
         self.assertNotIn("unseen", (self.folder / "drawn" / "measured.md").read_text(encoding="utf-8"))
         self.check("measured", "a machine, 2 cores", "stretto cluster", "| rival |", "| 1K |")
 
+    def test_times_by_ranks(self):
+        rows = [{"operation": operation, "rival": rival, "fabric": f"local:{ranks}", "ranks": ranks, "bytes": size,
+                 "median_seconds": 1e-6 * ranks} for operation in ("allreduce", "all_to_all")
+                for rival in ("stretto", "rival") for ranks in (2, 16) for size in (8, 1 << 20, 24)]
+        self.measured({"operation": "machine", "model": "a machine", "cores": 2}, *rows)
+        self.check("measured_by_ranks", "All-reduce (GASPI, Fig. 11): 1M bytes, ranks on one host",
+                   "All-to-all: 8 bytes", "| ranks | 2 | 16 |", "| stretto local | 2 | 16 |")
+        document = (self.folder / "drawn" / "measured_by_ranks.md").read_text(encoding="utf-8")
+        self.assertNotIn(" 24 bytes", document)
+
+    def test_concurrent_reduces_beside_the_variant_of_the_rivals(self):
+        variants = {"stretto": ("parallel", "balanced"), "rival": ("blocking", "nonblocking", "message graph")}
+        rows = [{"operation": "concurrent_reduce", "rival": rival, "variant": variant, "fabric": fabric, "ranks": 4,
+                 "bytes": size, "median_seconds": 1e-6 * (number + 1)}
+                for rival, names in variants.items() for number, variant in enumerate(names) for size in (8, 64)
+                for fabric in ("cluster", "sim:4")]
+        self.measured({"operation": "machine", "model": "a machine", "cores": 2}, *rows)
+        self.check("measured_concurrent_reduces", "| stretto cluster balanced | 2 | 2 |", "| rival | 1 | 1 |",
+                   "| rival | 3 | 3 |")
+        document = (self.folder / "drawn" / "measured_concurrent_reduces.md").read_text(encoding="utf-8")
+        self.assertNotIn("| rival | 2 |", document)
+        self.assertNotIn("sim", document)
+
     def test_nothing_is_written_of_nothing(self):
         self.assertIn("no measurements to draw", self.measured({"operation": "machine", "model": "x", "cores": 1}))
         self.assertFalse((self.folder / "drawn").exists())
