@@ -57,8 +57,8 @@ TEST(ExplainCommand, TheLinkAndTheCoresMatter) {
         .get<std::string>();
   };
   EXPECT_EQ(chosen("--link host --cores 2"), "linear_allreduce");
-  EXPECT_EQ(chosen("--link host --cores 16"), "recursive_doubling");
-  EXPECT_EQ(chosen("--link wire"), "recursive_doubling");
+  EXPECT_EQ(chosen("--link host --cores 16"), "four_way_doubling");
+  EXPECT_EQ(chosen("--link wire"), "four_way_doubling");
 }
 
 TEST(ExplainCommand, ShowsWhatGoesByHosts) {

@@ -63,7 +63,8 @@
 namespace stretto::schedule {
 namespace {
 
-const RecursiveDoubling recursive_doubling;
+const RecursiveDoubling recursive_doubling("recursive_doubling", 1);
+const RecursiveDoubling four_way_doubling("four_way_doubling", 2);
 const PaddedDoubling padded_doubling;
 const LinearAllreduce linear_allreduce;
 const DirectAllreduce direct_allreduce;
@@ -151,6 +152,7 @@ const HierarchicalBarrier leaders_barrier("leaders_barrier", linear_reduce, diss
 constexpr auto registry = std::to_array<const Algorithm*>({
     &recursive_doubling,
     &padded_doubling,
+    &four_way_doubling,
     &linear_allreduce,
     &direct_allreduce,
     &halved_doubling,

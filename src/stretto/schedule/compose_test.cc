@@ -16,7 +16,7 @@ namespace {
 
 const LinearReduce linear_reduce;
 const LinearBroadcast linear_broadcast;
-const RecursiveDoubling recursive_doubling;
+const RecursiveDoubling recursive_doubling("recursive_doubling", 1);
 
 /// An all-reduce by the first member of each host, whose parts a test may change.
 class Leaders final : public Composition {

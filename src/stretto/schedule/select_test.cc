@@ -61,7 +61,7 @@ TEST(Select, OverWiresLargeVectorsAreCut) {
   const Placement wire{Link::wire, 1, 1};
   const Candidate large = select(request(Operation::allreduce, 16, 1 << 20, wire), built_in_costs());
   EXPECT_GE(large.shape.blocks, 16U) << large.algorithm->name();
-  EXPECT_EQ(chosen(Operation::allreduce, 16, 8, wire), "recursive_doubling");
+  EXPECT_EQ(chosen(Operation::allreduce, 16, 8, wire), "four_way_doubling");
 }
 
 // A ring, a halving, and rings in segments carry the same bytes, which is nearly all that they cost there.
