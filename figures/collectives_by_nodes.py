@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Collectives by nodes and by size on a simulated machine, beside what LogGP predicts up to 16,384 nodes:
 docs/figures/collectives_by_nodes.svg, and the numbers as collectives_by_nodes.md. After Fig. 10 of the Aspen paper
-("Advanced collective communication in Aspen") and Fig. 11 to 13 of the GASPI paper ("Efficient and eventually consistent
-collective operations").
+("Advanced collective communication in Aspen") and Fig. 11 to 13 of the GASPI paper ("Efficient and eventually
+consistent collective operations").
 
-Needs nothing but Python and the built programs. The machine is simulated: every run gives the same files.
+Needs nothing but Python and the built programs; where memory does not do for the most nodes, these are predicted only.
+The machine is simulated: every run gives the same files.
 """
 
 from __future__ import annotations
@@ -26,8 +27,16 @@ COLOURS = dict(zip(ALL_REDUCES, (GREEN, ORANGE, BLUE))) | dict(zip(ALL_TO_ALLS, 
 PREDICTED_FOR_CHOSEN = "recursive_doubling"
 
 PREDICTED_NODES = tuple(2**power for power in range(1, 15))
-SMALL_NODES = tuple(2**power for power in range(1, 10))
-LARGE_NODES = tuple(2**power for power in range(1, 6))
+# On how many nodes the whole runtime runs, in a few minutes in all; each number is a job of some 40 calls and barriers.
+# Limits are, for 8 bytes, memory (and 85 seconds for 16,384 nodes); for 64 KiB and 1 KiB the messages of rings and
+# all-to-alls, as many as the square of the nodes; for 8 MiB the bytes that are copied.
+SMALL_NODES = PREDICTED_NODES
+MEDIUM_NODES = tuple(2**power for power in range(1, 10))
+LARGE_NODES = tuple(2**power for power in range(1, 7))
+# Every node knows of every other: with what it has beside, 9.7 GB for 16,384 nodes.
+BYTES_OF_A_PAIR = 40
+# For that many a segment has to be one mapping, which one of 2 MiB is not: Linux has 65,530 for a process.
+SEGMENT_OF_8_BYTES = "1MiB"
 VECTORS = tuple(1 << power for power in range(13, 24, 2))
 BLOCKS = tuple(1 << power for power in range(3, 16, 2))
 KIB, MIB = 1 << 10, 1 << 20
@@ -54,24 +63,31 @@ class Question:
 
 QUESTIONS = (
     Question("All-reduce of 8 bytes (Aspen, Fig. 10)", "allreduce", (CHOSEN,), SMALL_NODES, (8,), PREDICTED_NODES),
-    Question("All-reduce of 64 KiB (GASPI, Fig. 11 left)", "allreduce", ALL_REDUCES, LARGE_NODES, (64 * KIB,),
+    Question("All-reduce of 64 KiB (GASPI, Fig. 11 left)", "allreduce", ALL_REDUCES, MEDIUM_NODES, (64 * KIB,),
              PREDICTED_NODES),
     Question("All-reduce of 8 MiB (GASPI, Fig. 11 right)", "allreduce", ALL_REDUCES, LARGE_NODES, (8 * MIB,),
              PREDICTED_NODES),
     Question("All-reduce on 32 nodes, by size (GASPI, Fig. 12)", "allreduce", ALL_REDUCES, (32,), VECTORS, (32,)),
     Question("All-to-all on 16 nodes, by block (GASPI, Fig. 13)", "all_to_all", ALL_TO_ALLS, (16,), BLOCKS, (16,)),
     # Without pairwise, whose 268 million messages on 16,384 nodes are walked one by one.
-    Question("All-to-all, blocks of 1 KiB", "all_to_all", ("linear_all_to_all", "bruck_all_to_all"), LARGE_NODES, (KIB,),
-             PREDICTED_NODES),
+    Question("All-to-all, blocks of 1 KiB", "all_to_all", ("linear_all_to_all", "bruck_all_to_all"), MEDIUM_NODES,
+             (KIB,), PREDICTED_NODES),
 )
 
 Times = dict[tuple[str, int], float]  # by algorithm and nodes or size, in microseconds
 
 
+def that_fit(nodes: tuple[int, ...]) -> tuple[int, ...]:
+    """Those that this machine has the memory for."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return tuple(n for n in nodes if BYTES_OF_A_PAIR * n**2 < 0.7 * memory)
+
+
 def measure(programs: Path, question: Question, algorithm: str, nodes: int) -> Times:
     command = [str(programs / "collective_bench"), "--operations", question.operation, "--sizes",
                ",".join(map(str, question.sizes)), "--seconds", "1e-9"]
-    rows = run_rows(command + (["--algorithm", algorithm] if algorithm else []), f"sim:{nodes},{SIMULATED}")
+    settings = {"STRETTO_SEGMENT_BYTES": SEGMENT_OF_8_BYTES} if question.sizes == (8,) else {}
+    rows = run_rows(command + (["--algorithm", algorithm] if algorithm else []), f"sim:{nodes},{SIMULATED}", **settings)
     return {(algorithm, question.x(nodes, row["bytes"])): 1e6 * row["median_seconds"] for row in rows}
 
 
@@ -86,7 +102,7 @@ def gather(programs: Path) -> list[tuple[Times, Times]]:
         def all_of(ask, question: Question, nodes: tuple[int, ...]) -> list:
             return [pool.submit(ask, programs, question, algorithm, n)
                     for n in reversed(nodes) for algorithm in question.algorithms]
-        asked = [(all_of(measure, q, q.nodes), all_of(predict, q, q.predicted_nodes)) for q in QUESTIONS]
+        asked = [(all_of(measure, q, that_fit(q.nodes)), all_of(predict, q, q.predicted_nodes)) for q in QUESTIONS]
         return [tuple({at: time for each in part for at, time in each.result().items()} for part in both)
                 for both in asked]
 
@@ -147,10 +163,10 @@ microseconds; the same in every run.
 
 ![All-reduces and all-to-alls by nodes and by size](collectives_by_nodes.svg)
 
-What was measured is `collective_bench` on the fabric `sim`: the whole runtime, each call after a barrier, the time of the
-slowest node. *LogGP* is `stretto simulate` on the same network, without a runtime, for more nodes than the other can
-have; beside schedules that the runtime chose it is that of recursive doubling. The machine charges nothing for reductions,
-in both.
+What was measured is `collective_bench` on the fabric `sim`: the whole runtime, each call after a barrier, the time of
+the slowest node. *LogGP* is `stretto simulate` on the same network, without a runtime, also for more nodes than the other
+has time for; beside schedules that the runtime chose it is that of recursive doubling. The machine charges nothing for
+reductions, in both.
 
 Both go by the same rules (decision 51). Where they differ, the runtime asks for what is larger than 4 KiB, and cuts it
 into pieces of 64 KiB: that costs it messages. And nodes do not leave the barrier before a call at the same moment, except
