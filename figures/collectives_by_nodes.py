@@ -164,9 +164,9 @@ microseconds; the same in every run.
 ![All-reduces and all-to-alls by nodes and by size](collectives_by_nodes.svg)
 
 What was measured is `collective_bench` on the fabric `sim`: the whole runtime, each call after a barrier, the time of
-the slowest node. *LogGP* is `stretto simulate` on the same network, without a runtime, also for more nodes than the other
-has time for; beside schedules that the runtime chose it is that of recursive doubling. The machine charges nothing for
-reductions, in both.
+the slowest node. *LogGP* is `stretto simulate` on the same network, without a runtime, also for more nodes than the
+other has time for; beside schedules that the runtime chose it is that of recursive doubling. The machine charges
+nothing for reductions, in both.
 
 Both go by the same rules (decision 51). Where they differ, the runtime asks for what is larger than 4 KiB, and cuts it
 into pieces of 64 KiB: that costs it messages. And nodes do not leave the barrier before a call at the same moment, except
