@@ -44,9 +44,9 @@ class Spread:
     maximum: float
 
 
-def run_rows(command: list[str], fabric: str | None = None) -> list[dict]:
+def run_rows(command: list[str], fabric: str | None = None, **settings: str) -> list[dict]:
     """The JSON objects that a program prints, one a line; ends the script where it fails."""
-    environment = dict(os.environ, **({"STRETTO_FABRIC": fabric} if fabric else {}))
+    environment = dict(os.environ, **({"STRETTO_FABRIC": fabric} if fabric else {}), **settings)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} on {fabric}: {done.stderr.strip() or done.stdout.strip()}")
