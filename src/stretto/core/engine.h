@@ -39,6 +39,11 @@ class Engine : public fabric::Overflow {
   virtual void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
                       double patience) noexcept = 0;
 
+  /// The calling thread does something for about so many seconds that no task need wait for: until the end, other
+  /// workers take at once what lies with it. Returns whether there is anything, and somebody comes for it.
+  virtual bool begin_long_call(double /*seconds*/) noexcept { return false; }
+  virtual void end_long_call() noexcept {}
+
   /// The calling thread is about to look itself for what peers send, in a call that is over soon: nobody need watch the
   /// fabric for it.
   virtual void note_look() noexcept = 0;

@@ -385,9 +385,7 @@ void ThreadEngine::await_late_peers(Seat& seat, fabric::Context& context, const 
                                     Until until, double patience) noexcept {
   seat.attends.store(true, std::memory_order_relaxed);
   const double began = now();
-  if (has_tasks_for(seat) && !somebody_takes_tasks() && patience > worth_waking_seconds) {
-    wake_one_for_tasks(Beds::Whom::all);
-  }
+  leave_tasks(seat, patience);
   double happened = began;
   double time = began;
   const auto is_pending = [&] { return table.query(event) == EventState::untriggered; };
@@ -403,6 +401,27 @@ void ThreadEngine::await_late_peers(Seat& seat, fabric::Context& context, const 
   }
   seat.attends.store(false, std::memory_order_relaxed);
   if (is_pending()) watch_.note_departure();
+}
+
+// Has somebody come for what lies with a worker that does something else for so long. Returns whether there is
+// anything, and somebody comes.
+bool ThreadEngine::leave_tasks(const Seat& seat, double seconds) noexcept {
+  if (!has_tasks_for(seat) || seconds <= worth_waking_seconds) return false;
+  if (!somebody_takes_tasks()) wake_one_for_tasks(Beds::Whom::all);
+  return somebody_takes_tasks();
+}
+
+bool ThreadEngine::begin_long_call(double seconds) noexcept {
+  const Worker* const worker = own_worker();
+  if (worker == nullptr || options_.idling.takes_turns || seconds <= worth_waking_seconds) return false;
+  Seat& seat = seat_of(*worker);
+  if (seat.service) return false;
+  seat.attends.store(true, std::memory_order_relaxed);
+  return leave_tasks(seat, seconds);
+}
+
+void ThreadEngine::end_long_call() noexcept {
+  if (const Worker* const worker = own_worker()) seat_of(*worker).attends.store(false, std::memory_order_relaxed);
 }
 
 // The service thread would do it on the same core, after two switches.

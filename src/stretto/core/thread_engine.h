@@ -52,6 +52,8 @@ class ThreadEngine final : public Engine {
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
               double patience) noexcept override;
+  bool begin_long_call(double seconds) noexcept override;
+  void end_long_call() noexcept override;
   void note_look() noexcept override;
   bool others_want_worker() const noexcept override;
   void before_task(Worker&) override {}
@@ -108,6 +110,7 @@ class ThreadEngine final : public Engine {
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
   void await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event, Until until,
                         double patience) noexcept;
+  bool leave_tasks(const Seat& seat, double seconds) noexcept;
   void do_what_is_kept(fabric::Context& context) noexcept;
   bool is_over_for(const Seat& seat) const noexcept;
   bool decide_to_nap(Seat& seat) noexcept;

@@ -136,6 +136,15 @@ thread_local ServeList serve_list;
 }
 
 void Context::end_turn(Rest rest) noexcept { serve_list.end_turn(*this, rest); }
+// REQUIRES: this thread has just taken the baton. Returns whether nothing is queued any more, and it still has that.
+bool Context::drain_first(Rest rest) noexcept {
+  this_thread_.serves = true;
+  const auto no_limit = std::numeric_limits<std::uint32_t>::max();
+  if (drain(overflow_ == nullptr ? no_limit : budget_of_passing_thread)) return true;
+  end_turn(rest);
+  return false;
+}
+
 void Context::hand_over_kept() noexcept { serve_list.hand_over_kept(); }
 
 void Context::post(Item* item) noexcept {

@@ -33,9 +33,9 @@ class Context {
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
   void post(Item* item) noexcept;
 
-  /// Runs `function()` under the baton before it returns, if nobody has that, this thread serves no context and nothing
-  /// is queued: where an item that is posted would run at once, too. Returns whether it did; throws what it throws.
-  /// `rest`: see `serve`. Any thread.
+  /// Runs what is queued and then `function()` under the baton before it returns, if nobody has that and this thread
+  /// serves no context: whoever has posted may be busy elsewhere. Not where what is queued outgrows its budget. Returns
+  /// whether it ran the function; throws what that throws. `rest`: see `serve`. Any thread.
   template <class F>
   bool try_run(F&& function, Rest rest = Rest::handed_over) {
     const Turn turn(*this, rest, try_lock_first(rest));
@@ -168,11 +168,10 @@ class Context {
   void lock();
   // As `try_run` needs it.
   bool try_lock_first(Rest rest) noexcept {
-    if (serving() || has_work() || !try_lock()) return false;
-    if (!has_work()) return true;
-    end_turn(rest);
-    return false;
+    if (serving() || !try_lock()) return false;
+    return !has_work() || drain_first(rest);
   }
+  bool drain_first(Rest rest) noexcept;
   bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_seq_cst); }
   void unlock() noexcept { locked_.store(false, std::memory_order_seq_cst); }
   bool has_work() const noexcept {

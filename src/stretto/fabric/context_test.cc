@@ -44,15 +44,10 @@ TEST(Context, WhoPostsToAnIdleContextServesIt) {
   EXPECT_FALSE(Context::serving());
 }
 
-TEST(Context, TriesToRunOnlyWhatAnItemWouldNotOvertake) {
+TEST(Context, RunsWhatIsQueuedBeforeWhatItTriesToRun) {
   std::vector<int> log;
-  std::vector<Context*> left;
-  struct Keep : Overflow {
-    explicit Keep(std::vector<Context*>& its_left) : left(its_left) {}
-    void hand_over(Context& context) noexcept override { left.push_back(&context); }
-    std::vector<Context*>& left;
-  } keep(left);
-  Context context(&keep);
+  CountingOverflow overflow;
+  Context context(&overflow);
   EXPECT_TRUE(context.try_run([&] {
     log.push_back(1);
     EXPECT_TRUE(Context::serving());
@@ -62,19 +57,38 @@ TEST(Context, TriesToRunOnlyWhatAnItemWouldNotOvertake) {
     context.post(new Note(log, 2));
   }));
   EXPECT_EQ(log, (std::vector<int>{1, 2}));
-  // More than a passing thread does is left behind; nobody may come before that.
-  context.enter([&] {
-    context.post(new Note(log, 3));
-    context.post(new Note(log, 4));
-    context.spend(1U << 20U);
-  });
-  while (!left.empty()) {
-    left.pop_back();
-    EXPECT_FALSE(context.try_run([&] { log.push_back(0); }));
-    context.serve();
+  // More than a passing thread does is left behind.
+  const auto leave_some_behind = [&](std::size_t many) {
+    const std::size_t before = log.size();
+    context.enter([&] {
+      for (std::size_t i = 0; i < many; ++i) context.post(new Note(log, 3));
+    });
+    EXPECT_LT(log.size(), before + many);
+  };
+  leave_some_behind(600);
+  EXPECT_TRUE(context.try_run([&] { log.push_back(4); }));
+  EXPECT_EQ(log.size(), 603U);
+  EXPECT_EQ(log.back(), 4);
+  leave_some_behind(2000);
+  EXPECT_FALSE(context.try_run([&] { log.push_back(0); })) << "too much comes first";
+  while (context.serve()) {
   }
-  EXPECT_TRUE(context.try_run([&] { log.push_back(5); }));
-  EXPECT_EQ(log, (std::vector<int>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(log.size(), 2603U);
+  EXPECT_EQ(std::ranges::count(log, 0), 0);
+}
+
+// Whoever has posted may be busy elsewhere for long.
+TEST(Context, RunsWhatOthersHavePostedAndNotServedYet) {
+  Context busy(nullptr);
+  Context context(nullptr);
+  std::vector<int> log;
+  busy.enter([&] {
+    context.post(new Note(log, 1));
+    EXPECT_TRUE(log.empty());
+    std::thread([&] { EXPECT_TRUE(context.try_run([&] { log.push_back(2); })); }).join();
+    EXPECT_EQ(log, (std::vector<int>{1, 2}));
+  });
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
 }
 
 TEST(Context, WhatIsThrownUnderTheBatonReachesTheCallerAfterAllThatWasPosted) {
