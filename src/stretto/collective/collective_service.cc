@@ -181,12 +181,11 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
   const bool was_engaged = context.engaged();
   const bool did_expect = context.expects_request();
   const std::size_t bytes = std::max(call.input.size(), call.output.size());
-  const bool tasks_are_left = node_.engine().begin_long_call(patience_for(bytes));
+  const LongCall long_call(node_.engine(), patience_for(bytes));
   const Event completion = launch(members, std::move(call), options, named);
-  node_.engine().end_long_call();
   // Where something large waits already, its peers are late, and the next one need not wait for them, too. What goes
   // over a network takes long, once it is asked for. And peers of this process may have been waiting for this worker.
-  if ((context.engaged() && !was_engaged) || tasks_are_left) {
+  if ((context.engaged() && !was_engaged) || long_call.leaves_tasks()) {
     node_.attend(completion, patience_for(bytes));
   } else if (context.expects_request() && !did_expect) {
     node_.attend_until_asked(completion, patience_for(bytes));

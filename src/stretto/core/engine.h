@@ -39,8 +39,7 @@ class Engine : public fabric::Overflow {
   virtual void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
                       double patience) noexcept = 0;
 
-  /// The calling thread does something for about so many seconds that no task need wait for: until the end, other
-  /// workers take at once what lies with it. Returns whether there is anything, and somebody comes for it.
+  /// See LongCall. Returns whether anything lies with the thread, and somebody comes for it.
   virtual bool begin_long_call(double /*seconds*/) noexcept { return false; }
   virtual void end_long_call() noexcept {}
 
@@ -67,6 +66,23 @@ class Engine : public fabric::Overflow {
 
   /// Whether time is virtual.
   virtual bool simulated() const noexcept = 0;
+};
+
+/// While this exists the calling thread does something for about so many seconds that no other task need wait for:
+/// other workers take at once what lies with it, and one is woken for it where all rest and that is worth it.
+class LongCall {
+ public:
+  LongCall(Engine& engine, double seconds) noexcept : engine_(engine), leaves_tasks_(engine.begin_long_call(seconds)) {}
+  ~LongCall() { engine_.end_long_call(); }
+  LongCall(const LongCall&) = delete;
+  LongCall& operator=(const LongCall&) = delete;
+
+  /// Whether somebody comes for something.
+  bool leaves_tasks() const noexcept { return leaves_tasks_; }
+
+ private:
+  Engine& engine_;
+  bool leaves_tasks_;
 };
 
 /// While this exists the running task does not compute: between two slices.

@@ -218,6 +218,26 @@ TEST(Task, WhoAttendsToSomethingLargeLeavesItsTasksToOthers) {
   });
 }
 
+// Likewise.
+TEST(Task, WhoCallsForLongLeavesItsTasksToOthers) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core: nobody else is there";
+  run_on("local:1", [](Node& node) {
+    bool taken = false;
+    for (int i = 0; i < 10'000 && !taken; ++i) {
+      std::atomic<bool> begun{false};
+      const Event done = node.spawn([&begun] { begun = true; }, SpawnOptions().processor(1));
+      {
+        const LongCall call(node.engine(), 1.0);
+        for (int look = 0; call.leaves_tasks() && look < 1000 && !begun; ++look) std::this_thread::yield();
+      }
+      taken = begun;
+      node.wait(done);
+      std::this_thread::yield();  // the other worker may be on this core
+    }
+    EXPECT_TRUE(taken);
+  });
+}
+
 struct Counted : fabric::Item {
   Counted(std::set<std::thread::id>& its_threads, std::atomic<int>& its_count) noexcept
       : Item(&Counted::run_it), threads(its_threads), count(its_count) {}
