@@ -86,7 +86,7 @@ TEST(Scaling, TheCollectiveCostsWhatTheModelPredicts) {
     stretto::schedule::Shape shape;
     shape.operation = stretto::schedule::Operation::allreduce;
     shape.size = static_cast<stretto::schedule::Rank>(nodes);
-    const double predicted = stretto::schedule::simulate(stretto::schedule::find_algorithm("recursive_doubling"), shape,
+    const double predicted = stretto::schedule::simulate(stretto::schedule::find_algorithm("four_way_doubling"), shape,
                                                          8, stretto::schedule::parse_network("titan"))
                                  .maximum;
     const Outcome outcome = run_at(Method::native, nodes, "");

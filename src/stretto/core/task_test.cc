@@ -14,6 +14,7 @@
 #include "stretto/base/affinity.h"
 #include "stretto/core/processor.h"
 #include "stretto/core/task_record.h"
+#include "stretto/core/engine.h"
 #include "stretto/core/test_support.h"
 
 namespace stretto {

@@ -84,12 +84,9 @@ void RecursiveDoubling::exchange(const Party& party, BlockRef given, std::uint32
   const auto landing = [&](Rank member) {
     return scratch(round % 2 * (most_in_party() - 1) + (member < me ? member : member - 1));
   };
-  for (Rank member = 0; member < party.size(); ++member) {
-    if (member != me) sink.send(party.rank(member), given);
-  }
-  for (Rank member = 0; member < party.size(); ++member) {
-    if (member != me) sink.receive(party.rank(member), landing(member));
-  }
+  // Nobody gets two messages at a time.
+  for (Rank other = 1; other < party.size(); ++other) sink.send(party.rank(me ^ other), given);
+  for (Rank other = 1; other < party.size(); ++other) sink.receive(party.rank(me ^ other), landing(me ^ other));
   sink.reduce(landing(me ^ 1U), output(), order_of(me ^ 1U, me));
   if (party.size() < 4) return;
   const Rank lower = (me ^ 2U) & ~Rank{1};
