@@ -171,6 +171,27 @@ void check_groups(Node& node) {
   for (const std::size_t count : word_counts) check_collectives(node, group, count, count);
 }
 
+// All to the even ones, twice, which may travel as one where it is little, beside node 0 to the last one.
+void check_concurrent_reduces(Node& node) {
+  std::vector<NodeId> even;
+  for (NodeId peer = 0; peer < node.size(); peer += 2) even.push_back(peer);
+  const ReduceGroups to_even(Group::all(node), Group(even));
+  const ReduceGroups to_last(Group{0}, Group{last_of(node)});
+  for (const std::size_t count : word_counts) {
+    const Words mine = words_of(node.id(), count, 0);
+    const Words more = words_of(node.id(), count, 1);
+    std::vector<Words> got(3, Words(count));
+    const std::vector<Event> done = concurrent(
+        node, {reduce_call(to_even, count, mine, got[0], sum), reduce_call(to_even, count, more, got[1], sum),
+               reduce_call(to_last, count, mine, got[2], sum)});
+    node.merge(done).wait();
+    for (std::uint64_t round = 0; round < 2 && node.id() % 2 == 0; ++round) {
+      check(got[round] == sum_of_words(node.size(), count, round), "a concurrent reduce of " + std::to_string(count));
+    }
+    check(node.id() != last_of(node) || got[2] == words_of(0, count, 0), "the reduce beside those");
+  }
+}
+
 void check_deferred_collectives(Node& node) {
   constexpr std::size_t count = 1000;
   const Group all = Group::all(node);
@@ -307,6 +328,7 @@ void check_all_collectives(Node& node) {
   }
   check_order_of_operands(node);
   check_groups(node);
+  check_concurrent_reduces(node);
   check_deferred_collectives(node);
   check_poisoned_collectives(node);
 }
