@@ -157,6 +157,13 @@ void kill_two(const Program& program, std::uint64_t seed) {
   ASSERT_EQ(result.complaints, "") << machine << kills << "\n" << replay(seed);
 }
 
+// In which tasks of an operator had not begun when their node died.
+TEST(Simulation, OperatorsOfTheDeadTouchNothing) {
+  for (const std::uint64_t seed : {356U, 399U}) {
+    ASSERT_NO_FATAL_FAILURE(kill_two(test::random_program(seed, 3, 7, 20), seed));
+  }
+}
+
 TEST(Simulation, TwoKillsAtRandomMessagesSeeds) {
   for (const std::uint64_t seed : test::seeds(200)) {
     ASSERT_NO_FATAL_FAILURE(kill_two(test::random_program(seed, 3, 7, 20), seed));

@@ -1,6 +1,7 @@
 #include "stretto/core/sim_engine.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "stretto/core/cause.h"
@@ -112,8 +113,13 @@ void SimEngine::save_durations() {
   if (clock_ != nullptr) clock_->save();
 }
 
-void SimEngine::before_task(Worker& /*worker*/) {
+// What has not begun at a node's death never does: whoever waited for it may have gone, and taken with it what it uses.
+void SimEngine::before_task(Worker& worker) {
+  const NodeId node = worker.held()->node().id();
   if (launch_ > 0) pass(fabric::to_virtual(launch_));
+  if (unwinding_ && !fabric_.alive(node)) {
+    throw Error(ErrorCode::peer_lost, "node " + std::to_string(node) + " was killed before a task of its began");
+  }
 }
 
 void SimEngine::begin_slice() noexcept {

@@ -136,6 +136,22 @@ TEST(Sim, KillsUnderDisorderAtAnyTimeSeeds) {
   }
 }
 
+// The first one has begun, the second one is being launched, the third one waits for its turn.
+TEST(Sim, WhatHasNotBegunAtANodesDeathNeverDoes) {
+  int begun = 0;
+  Runtime runtime(options_for("sim:2,task=1us,kill=1@2500ns"));
+  runtime.run([&begun](Node& node) -> Task<> {
+    if (node.id() == 0) {
+      node.charge(1e-5);
+      co_return;
+    }
+    std::vector<Event> tasks;
+    for (int i = 0; i < 3; ++i) tasks.push_back(node.spawn([&begun] { ++begun; }));
+    co_await node.merge(tasks);
+  });
+  EXPECT_EQ(begun, 1);
+}
+
 TEST(Sim, ASeedGivesTheSameTraceAndAnotherSeedAnother) {
   std::set<std::uint64_t> hashes;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
