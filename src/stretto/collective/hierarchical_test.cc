@@ -271,7 +271,7 @@ double seconds_of_allreduce(std::size_t bytes, std::string_view name, std::uint3
 }
 
 TEST(Hierarchical, SixteenNodesOnFourHostsTakeLessTimeThanByAnyFlatSchedule) {
-  for (const auto& [bytes, name] : {std::pair<std::size_t, std::string_view>(8, "leaders_allreduce"),
+  for (const auto& [bytes, name] : {std::pair<std::size_t, std::string_view>(8, "leaders_four_way_allreduce"),
                                     {std::size_t{1} << 20U, "sliced_ring_allreduce"}}) {
     const double by_hosts = seconds_of_allreduce(bytes, name);
     const double chosen = seconds_of_allreduce(bytes, {});

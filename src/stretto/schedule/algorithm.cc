@@ -115,6 +115,8 @@ const LinearBarrier linear_barrier;
 // Composed of some of those.
 const HierarchicalAllreduce leaders_allreduce("leaders_allreduce", Slices::one, linear_reduce, recursive_doubling,
                                               linear_broadcast);
+const HierarchicalAllreduce leaders_four_way_allreduce("leaders_four_way_allreduce", Slices::one, linear_reduce,
+                                                       four_way_doubling, linear_broadcast);
 const HierarchicalAllreduce leader_trees_allreduce("leader_trees_allreduce", Slices::one, binomial_reduce,
                                                    recursive_doubling, binomial_broadcast);
 const HierarchicalAllreduce sliced_doubling_allreduce("sliced_doubling_allreduce", Slices::as_many_as_members,
@@ -198,6 +200,7 @@ constexpr auto registry = std::to_array<const Algorithm*>({
     &four_way_dissemination_barrier,
     &linear_barrier,
     &leaders_allreduce,
+    &leaders_four_way_allreduce,
     &leader_trees_allreduce,
     &sliced_doubling_allreduce,
     &sliced_direct_allreduce,
