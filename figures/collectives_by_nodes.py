@@ -24,7 +24,7 @@ ALL_REDUCES = ("recursive_doubling", "rabenseifner", "ring_allreduce")
 ALL_TO_ALLS = ("linear_all_to_all", "pairwise_all_to_all", "bruck_all_to_all")
 COLOURS = dict(zip(ALL_REDUCES, (GREEN, ORANGE, BLUE))) | dict(zip(ALL_TO_ALLS, (ORANGE, BLUE, GREEN))) | {CHOSEN: PINK}
 # Stands beside what the runtime chooses for 8 bytes.
-PREDICTED_FOR_CHOSEN = "recursive_doubling"
+PREDICTED_FOR_CHOSEN = "four_way_doubling"
 
 PREDICTED_NODES = tuple(2**power for power in range(1, 15))
 # On how many nodes the whole runtime runs, in a few minutes in all; each number is a job of some 40 calls and barriers.
@@ -165,7 +165,7 @@ microseconds; the same in every run.
 
 What was measured is `collective_bench` on the fabric `sim`: the whole runtime, each call after a barrier, the time of
 the slowest node. *LogGP* is `stretto simulate` on the same network, without a runtime, also for more nodes than the
-other has time for; beside schedules that the runtime chose it is that of recursive doubling. The machine charges
+other has time for; beside schedules that the runtime chose it is that of `four_way_doubling`. The machine charges
 nothing for reductions, in both.
 
 Both go by the same rules (decision 51). Where they differ, the runtime asks for what is larger than 4 KiB, and cuts it

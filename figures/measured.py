@@ -76,7 +76,7 @@ SHEETS = (
     Sheet("measured", "Measured: messages, all-reduces and all-to-alls beside MPI", (
         Question("Messages: half the round trip (Aspen, Fig. 9)", "ping_pong", "half_round_trip_seconds"),
         Question("Messages: bandwidth (Aspen, Fig. 11)", "ping_pong", "bytes_per_second", 1e-6, "MB/s"),
-        Question("All-reduce (Aspen, Fig. 10; GASPI, Fig. 12)", "allreduce"),
+        Question("All-reduce (Aspen 10, GASPI 12)", "allreduce"),
         Question("All-to-all (GASPI, Fig. 13)", "all_to_all"),
     )),
     Sheet("measured_by_ranks", "Measured: all-reduces and all-to-alls by ranks, beside MPI", (
@@ -123,9 +123,20 @@ def groups_of(rows: list[dict], question: Question) -> list[tuple[Question, Part
     return sorted(groups, key=lambda group: (group[1][1] > 0, group[1]))
 
 
-def panel(question: Question, part: Part, values: Values) -> Panel:
-    curves = [Curve(name, sorted(by_x.items()), PALETTE[i % len(PALETTE)], dashed=not name.startswith("stretto"))
-              for i, (name, by_x) in enumerate(values.items())]
+def is_ours(name: str) -> bool:
+    return name.startswith("stretto")
+
+
+def colours_of(groups: list[tuple[Question, Part, Values]]) -> dict[str, str]:
+    """By who, in the order of the legends: the same in all panels. Stretto's lines are solid, those of others dashed."""
+    names = sorted({name for _, _, values in groups for name in values}, key=lambda name: (not is_ours(name), name))
+    of_ours = [name for name in names if is_ours(name)]
+    return {name: PALETTE[(i if is_ours(name) else i - len(of_ours)) % len(PALETTE)] for i, name in enumerate(names)}
+
+
+def panel(question: Question, part: Part, values: Values, colours: dict[str, str]) -> Panel:
+    curves = [Curve(name, sorted(values[name].items()), colour, dashed=not is_ours(name))
+              for name, colour in colours.items() if name in values]
     return Panel(question.title_of(part), curves, question.unit, x_label=question.x_label, y_logarithmic=True,
                  x_text=question.x_text)
 
@@ -150,7 +161,9 @@ def draw(sheet: Sheet, rows: list[dict], output: Path) -> bool:
     document = (f"# {sheet.title}\n\nWritten by `figures/measured.py` (`make figures`) from what `scripts/bench` and\n"
                 f"`scripts/bench-hosts` measured on {machines}.\n\n![The same as a picture]({sheet.name}.svg)\n\n"
                 + "\n".join(numbers(*each) for each in found))
-    write(output, sheet.name, chart(sheet.title, [machines], [panel(*each) for each in found], columns=3), document)
+    colours = colours_of(found)
+    panels = [panel(*each, colours) for each in found]
+    write(output, sheet.name, chart(sheet.title, [machines], panels, columns=3), document)
     return True
 
 

@@ -59,7 +59,7 @@ def gather(programs: Path, seeds: int) -> Results:
     runs = {(m, n): [found[m, n, seed] for seed in range(1, seeds + 1)] for m in METHODS for n in SIZES}
     iteration = {m: {n: spread(runs[m, n], "iteration") for n in SIZES} for m in METHODS}
     collective = {m: {n: spread(runs[m, n], "collective") for n in SIZES} for m in METHODS}
-    return Results(iteration, collective, {n: predicted(programs, "recursive_doubling", n, 8) for n in SIZES}, fits_of(iteration), fits_of(collective))
+    return Results(iteration, collective, {n: predicted(programs, "four_way_doubling", n, 8) for n in SIZES}, fits_of(iteration), fits_of(collective))
 
 
 def measured_and_fitted(method: str, results: Results) -> list[Curve]:
@@ -69,7 +69,7 @@ def measured_and_fitted(method: str, results: Results) -> list[Curve]:
 
 
 def draw(results: Results, seeds: int) -> str:
-    predicted = Curve("LogGP prediction for recursive doubling", [(n, results.predicted[n]) for n in SIZES], "#7b8794",
+    predicted = Curve("LogGP prediction for two doublings a round", [(n, results.predicted[n]) for n in SIZES], "#7b8794",
                       dashed=True, marker="none")
     collective = [measured_curve("tasks: the paper's construction", results.collective["tasks"], GREEN),
                   measured_curve("native: the executor", results.collective["native"], BLUE), predicted]
@@ -139,7 +139,7 @@ A network of the kind of Titan's, with one processor on each node.
 ## The collective alone, from a shard's derivative to its next iteration
 
 {spread_table(results.collective, results.predicted)}
-*LogGP* is `stretto simulate recursive_doubling --bytes 8` on the same network, without jitter. Jitter makes shards wait for
+*LogGP* is `stretto simulate four_way_doubling --bytes 8` on the same network, without jitter. Jitter makes shards wait for
 the slowest, so that the measured mean lies above it.
 
 ## Fits over {len(SIZES)} sizes
