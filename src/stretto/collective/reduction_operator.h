@@ -37,7 +37,8 @@ concept TaskOperator = Element<T> && requires(const Op& op, Node& node, std::spa
 /// messages, which saves a hand-over to another thread each time (some microseconds); several threads may run it at
 /// once. Or it is a TaskOperator.
 ///
-/// Members' calls are compared by the operator's type alone: all pass the same function, and an equal state.
+/// Members' calls are compared by the operator's type, and by which function it is where STRETTO_CHECK_CALLS is 1: all
+/// pass the same function, and an equal state.
 template <class Op, class T>
 concept ReductionOperator =
     (Element<T> && std::is_invocable_r_v<T, const Op&, const T&, const T&>) || TaskOperator<Op, T>;

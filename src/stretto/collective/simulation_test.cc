@@ -12,12 +12,15 @@
 namespace stretto {
 namespace {
 
+using schedule::Operation;
 using test::disorder;
 using test::Instruction;
 using test::Program;
 using test::replay;
 using test::Result;
 using test::simulate;
+using Operator = Instruction::Operator;
+using Start = Instruction::Start;
 
 TEST(Simulation, RandomProgramsOfEventsAndCollectivesSeeds) {
   for (const std::uint64_t seed : test::seeds(1000)) {
@@ -30,64 +33,55 @@ TEST(Simulation, RandomProgramsOfEventsAndCollectivesSeeds) {
   }
 }
 
+// The groups of the small runs.
+const Group five{0, 1, 2, 3, 4};
+const Group three{4, 1, 3};
+
 // A small run with operations on vectors, small and large, deferred and not, over two groups.
 Program small_program() {
-  using schedule::Operation;
-  using Start = Instruction::Start;
-  const Group all{0, 1, 2, 3, 4};
-  const Group some{4, 1, 3};
   return {5,
           77,
           {
-              {Operation::barrier, all, 0, 0, 0, Start::at_once, 0, 0, 0},
-              {Operation::allreduce, all, 0, 2, 0, Start::after_earlier, 0, 0, 0},
-              {Operation::allreduce, some, 0, 1500, 0, Start::after_user_event, 0, 2, 1e-6},
-              {Operation::broadcast, all, 1, 900, 2, Start::at_once, 0, 0, 0},
-              {Operation::allreduce, some, 1, 3, 0, Start::at_once, 0, 0, 0, Instruction::Operator::of_user},
-              {Operation::reduce, all, 2, 4, 3, Start::after_merge, 1, 1, 0},
-              {Operation::allgather, some, 2, 3, 0, Start::after_earlier, 2, 0, 0},
-              {Operation::allgather, all, 0, 600, 0, Start::at_once, 0, 0, 0},
+              {Operation::barrier, five, 0, 0, 0, Start::at_once, 0, 0, 0},
+              {Operation::allreduce, five, 0, 2, 0, Start::after_earlier, 0, 0, 0},
+              {Operation::allreduce, three, 0, 1500, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Operation::broadcast, five, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Operation::allreduce, three, 1, 3, 0, Start::at_once, 0, 0, 0, Operator::of_user},
+              {Operation::reduce, five, 2, 4, 3, Start::after_merge, 1, 1, 0},
+              {Operation::allgather, three, 2, 3, 0, Start::after_earlier, 2, 0, 0},
+              {Operation::allgather, five, 0, 600, 0, Start::at_once, 0, 0, 0},
           }};
 }
 
 // The same with scans, a general reduce, and operations on blocks.
 Program small_program_of_blocks() {
-  using schedule::Operation;
-  using Start = Instruction::Start;
-  const Group all{0, 1, 2, 3, 4};
-  const Group some{4, 1, 3};
   return {5,
           78,
           {
-              {Operation::scatter, all, 0, 2, 1, Start::at_once, 0, 0, 0},
-              {Operation::scan, all, 0, 3, 0, Start::after_earlier, 0, 0, 0},
-              {Operation::reduce_scatter, some, 0, 600, 0, Start::after_user_event, 0, 2, 1e-6},
-              {Operation::general_reduce, all, 1, 900, 2, Start::at_once, 0, 0, 0},
-              {Operation::exscan, some, 1, 700, 0, Start::at_once, 0, 0, 0},
-              {Operation::gather, all, 2, 800, 3, Start::after_merge, 1, 1, 0},
-              {Operation::all_to_all, some, 2, 600, 0, Start::after_earlier, 2, 0, 0},
-              {Operation::general_reduce, all, 0, 1, 4, Start::at_once, 0, 0, 0},
+              {Operation::scatter, five, 0, 2, 1, Start::at_once, 0, 0, 0},
+              {Operation::scan, five, 0, 3, 0, Start::after_earlier, 0, 0, 0},
+              {Operation::reduce_scatter, three, 0, 600, 0, Start::after_user_event, 0, 2, 1e-6},
+              {Operation::general_reduce, five, 1, 900, 2, Start::at_once, 0, 0, 0},
+              {Operation::exscan, three, 1, 700, 0, Start::at_once, 0, 0, 0},
+              {Operation::gather, five, 2, 800, 3, Start::after_merge, 1, 1, 0},
+              {Operation::all_to_all, three, 2, 600, 0, Start::after_earlier, 2, 0, 0},
+              {Operation::general_reduce, five, 0, 1, 4, Start::at_once, 0, 0, 0},
           }};
 }
 
 // The same by other ways to call: in place, by tasks, by schedules that are named, with auxiliaries that are used.
 Program small_program_of_other_calls() {
-  using schedule::Operation;
-  using Operator = Instruction::Operator;
-  using Start = Instruction::Start;
-  const Group all{0, 1, 2, 3, 4};
-  const Group some{4, 1, 3};
   Program program{5,
                   79,
                   {
-                      {Operation::allreduce, some, 0, 2, 0, Start::at_once, 0, 0, 0, Operator::sum, {0, 2}},
-                      {Operation::allreduce, all, 0, 3, 0, Start::after_earlier, 0, 0, 0, Operator::as_task},
-                      {Operation::reduce, all, 1, 700, 2, Start::after_user_event, 0, 2, 1e-6, Operator::as_task},
-                      {Operation::allreduce, some, 0, 900, 0, Start::at_once, 0, 0, 0, Operator::of_user, {2}},
-                      {Operation::reduce_scatter, all, 1, 2, 0, Start::after_earlier, 2, 0, 0, Operator::as_task},
-                      {Operation::exscan, some, 2, 3, 0, Start::after_merge, 1, 1, 0, Operator::of_user},
-                      {Operation::scatter, all, 2, 600, 4, Start::at_once, 0, 0, 0},
-                      {Operation::general_reduce, all, 0, 5, 2, Start::at_once, 0, 0, 0, Operator::as_task},
+                      {Operation::allreduce, three, 0, 2, 0, Start::at_once, 0, 0, 0, Operator::sum, {0, 2}},
+                      {Operation::allreduce, five, 0, 3, 0, Start::after_earlier, 0, 0, 0, Operator::as_task},
+                      {Operation::reduce, five, 1, 700, 2, Start::after_user_event, 0, 2, 1e-6, Operator::as_task},
+                      {Operation::allreduce, three, 0, 900, 0, Start::at_once, 0, 0, 0, Operator::of_user, {2}},
+                      {Operation::reduce_scatter, five, 1, 2, 0, Start::after_earlier, 2, 0, 0, Operator::as_task},
+                      {Operation::exscan, three, 2, 3, 0, Start::after_merge, 1, 1, 0, Operator::of_user},
+                      {Operation::scatter, five, 2, 600, 4, Start::at_once, 0, 0, 0},
+                      {Operation::general_reduce, five, 0, 5, 2, Start::at_once, 0, 0, 0, Operator::as_task},
                   }};
   for (Instruction& each : program.instructions) {
     each.in_place = ~std::uint64_t{0};

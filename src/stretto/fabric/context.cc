@@ -136,6 +136,7 @@ thread_local ServeList serve_list;
 }
 
 void Context::end_turn(Rest rest) noexcept { serve_list.end_turn(*this, rest); }
+
 // REQUIRES: this thread has just taken the baton. Returns whether nothing is queued any more, and it still has that.
 bool Context::drain_first(Rest rest) noexcept {
   this_thread_.serves = true;

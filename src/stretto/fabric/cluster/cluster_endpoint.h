@@ -51,6 +51,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   }
   void put(NodeId to, Offset target, ConstByteSpan source, Notification notification, Completion* completion) override;
   void get(NodeId from, Offset source, ByteSpan destination, Completion* completion) override;
+  bool may_linger(NodeId peer) const override;
   bool maps(NodeId peer) const override;
   std::byte* peer_pointer(NodeId peer, Offset offset, std::size_t bytes) override;
   bool reads(NodeId peer) const noexcept override;
@@ -77,8 +78,6 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool left() const;
 
  protected:
-  bool may_linger(NodeId peer) const override;
-
   void disconnect(NodeId peer) override;
 
  private:
