@@ -147,14 +147,15 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
     throw Error(ErrorCode::invalid_argument,
                 "a job of one node, or on one simulated host, has no fabric to be measured; give it two or more");
   }
-  const std::filesystem::path path =
-      arguments.output.empty() ? default_output() : std::filesystem::path(arguments.output);
-  CostTable table = node.id() == 0 ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
+  const bool writes = node.id() == 0;
+  const bool is_named = !arguments.output.empty();
+  const std::filesystem::path path = is_named || !writes ? std::filesystem::path(arguments.output) : default_output();
+  CostTable table = writes ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
   const Group pair({measured.node(0), measured.node(1)});
   std::vector<Sample> samples;
   co_await measure_group(node, pair, arguments.seconds, samples);
   if (measured.size() > 2) co_await measure_group(node, measured, arguments.seconds, samples);
-  if (node.id() != 0) co_return;
+  if (!writes) co_return;
   const Link link = CollectiveService::of(node).link_of(all);
   const schedule::Placement placement = placement_of(node.surroundings(), link);
   table.of(link) = fit_costs(samples, placement, schedule::built_in_costs().of(link));

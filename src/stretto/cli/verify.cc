@@ -29,6 +29,7 @@ using schedule::Shape;
 
 /// Verification follows every step of every node: a ring of this many takes some 100 MB.
 constexpr Rank most_nodes = 1024;
+constexpr std::uint64_t most_blocks = 4096;
 
 struct VerifyArguments {
   std::string algorithm;
@@ -170,6 +171,7 @@ std::vector<Outcome> outcomes_of(const VerifyArguments& arguments) {
   if (arguments.roots != "all" && arguments.roots != "first") {
     throw Error(ErrorCode::bad_input, "--roots is '" + arguments.roots + "', but must be first or all");
   }
+  if (!arguments.blocks.empty()) parse_count(arguments.blocks, "--blocks", 1, most_blocks);
   std::vector<const Algorithm*> chosen(schedule::algorithms().begin(), schedule::algorithms().end());
   if (!arguments.algorithm.empty()) chosen = {&schedule::find_algorithm(arguments.algorithm)};
   std::vector<Outcome> outcomes;
@@ -203,8 +205,9 @@ void add_verify_command(program::Arguments& stretto) {
               "Roots, or of a general_reduce contributors and receivers: first (or a few), or all")
       .shows_default();
   command.option("--blocks", arguments->blocks,
-                 "Pieces of the vector; sizes for which an algorithm does not work with so many are left out; "
-                 "default: as few as it works with");
+                 "Pieces of the vector, up to " + std::to_string(most_blocks) +
+                     "; sizes for which an algorithm does not work with so many are left out; default: as few as it "
+                     "works with");
   command.flag("--json", arguments->as_json, "Print one JSON object");
   command.footer(
       list_of_algorithms() +

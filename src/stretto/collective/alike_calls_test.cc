@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "stretto/base/memory_requests.h"
 #include "stretto/collective/collective.h"
 #include "stretto/collective/test_support.h"
 #include "stretto/core/segment_array.h"
@@ -85,6 +86,51 @@ TEST_P(AlikeCalls, HaveShardsOfTheirOwn) {
   });
 }
 
+// Of one length in all, and some again.
+std::vector<std::vector<std::size_t>> lists_by_turns() {
+  return {{3, 1, 2}, {3, 1, 2}, {1, 3, 2}, {3, 1, 2}, {0, 0, 6}, {2, 2, 2}, {1, 3, 2}, {2, 2, 2}};
+}
+
+TEST_P(AlikeCalls, HaveListsOfTheirOwn) {
+  run(3, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const NodeId me = node.id();
+    int round = 0;
+    for (const std::vector<std::size_t>& counts : lists_by_turns()) {
+      const std::vector<int> own(counts[me], 10 * round + static_cast<int>(me));
+      std::vector<int> expected;
+      for (NodeId from = 0; from < 3; ++from) expected.insert(expected.end(), counts[from], 10 * round + int(from));
+      std::vector<int> gathered(6, -1);
+      co_await allgather(node, all, own, gathered, counts);
+      EXPECT_EQ(gathered, expected) << "round " << round;
+      std::vector<int> part(counts[me]);
+      co_await reduce_scatter(node, all, gathered, part, counts, sum);
+      EXPECT_EQ(part, std::vector<int>(counts[me], 3 * (10 * round + static_cast<int>(me))));
+      std::vector<int> exchanged(3 * counts[me]);
+      co_await all_to_all(node, all, gathered, counts, exchanged, std::vector<std::size_t>(3, counts[me]));
+      EXPECT_EQ(exchanged, std::vector<int>(3 * counts[me], 10 * round + static_cast<int>(me)));
+      ++round;
+    }
+  });
+}
+
+// Their numbers agree in all, not one by one: as if nothing like them had been before.
+TEST_P(AlikeCalls, AreRefusedForListsThatDoNotFit) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const std::vector<int> own(2, 1);
+    std::vector<int> gathered(4);
+    const std::vector<std::size_t> equal(2, 2);
+    std::vector<std::size_t> unequal(2, 1);
+    unequal[1] = 3;
+    for (int i = 0; i < 3; ++i) {
+      co_await allgather(node, all, own, gathered, equal);
+      EXPECT_THROW(allgather(node, all, own, gathered, unequal), Error);
+      EXPECT_THROW(all_to_all(node, all, gathered, equal, gathered, unequal), Error);
+    }
+  });
+}
+
 // Sizes that were right once need not be looked at again; where the buffers lie must.
 TEST_P(AlikeCalls, AreRefusedForBuffersThatOverlap) {
   run(2, [](Node& node) -> Task<> {
@@ -157,6 +203,24 @@ TEST_P(AlikeCalls, OfLargeVectors) {
         co_await broadcast(node, all, out, 1);
         for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(out[i], 3 * (static_cast<int>(i) + round) + 3) << size;
       }
+    }
+  });
+}
+
+// What is little is kept, for the next call.
+TEST(AlikeCallsOnSim, KeepNoLargeCopyOfTheirInput) {
+  test::run_on("sim:2", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (const bool is_large : {false, true}) {
+      std::vector<char> data(is_large ? 1 << 20U : 1 << 10U, 'x');
+      std::uint64_t asked_for = 0;
+      for (int round = 0; round < 3; ++round) {
+        const std::uint64_t before = test::memory_requests.bytes;
+        const Event done = all_to_all(node, all, data, data);
+        asked_for = test::memory_requests.bytes - before;
+        co_await done;
+      }
+      EXPECT_EQ(asked_for >= data.size(), is_large) << asked_for;
     }
   });
 }

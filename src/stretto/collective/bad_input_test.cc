@@ -325,9 +325,10 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
 }
 
 // Of what is lent, by a peer whose memory is reached in place.
-std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Segment&)>& memory) {
+std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Segment&)>& memory,
+                               const std::string& fabric = "sim:2,peer_pointer=segments") {
   std::string outcome;
-  Runtime runtime(test::options_for("sim:2,peer_pointer=segments"));
+  Runtime runtime(test::options_for(fabric));
   Node& liar = *runtime.nodes()[1];
   const Liar handler(liar, [&](const fabric::Message& message) {
     if (message.type != MessageType::collective_whole_grant) return;
@@ -351,6 +352,10 @@ TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
   EXPECT_NE(none.find("speaks of memory that it does not have"), std::string::npos) << none;
   const std::string torn = outcome_of_lending([](fabric::Segment& segment) { return segment.allocate(5000) + 2; });
   EXPECT_NE(torn.find("speaks of memory where no elements lie"), std::string::npos) << torn;
+  const std::vector<int> own(1001);
+  const auto in_own = [&](fabric::Segment&) { return fabric::private_offset(own.data()) + 2; };
+  const std::string torn_in_own = outcome_of_lending(in_own, "sim:2,peer_pointer=reads,hosts=1");
+  EXPECT_NE(torn_in_own.find("speaks of memory where no elements lie"), std::string::npos) << torn_in_own;
 }
 
 TEST(CollectiveBadInput, AHelloAboutNoStepCostsTheConnection) {

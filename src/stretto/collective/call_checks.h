@@ -29,8 +29,8 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
     return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
            schedule::may_be_in_place(call.operation());
   };
-  return may_be_plain(call) && !options.precondition().exists() && !options.auxiliaries() &&
-         std::max(call.input.size(), call.output.size()) <= piece_bytes &&
+  return call.shards().empty() && call.fused() == nullptr && !options.precondition().exists() &&
+         !options.auxiliaries() && std::max(call.input.size(), call.output.size()) <= piece_bytes &&
          (are_apart(call.input, call.output) || are_the_same());
 }
 

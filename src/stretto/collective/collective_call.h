@@ -63,9 +63,8 @@ struct CollectiveCall : CallKind {
   schedule::Operation operation() const noexcept { return form->operation; }
   std::size_t element_bytes() const noexcept { return form->element_bytes; }
   /// Whether elements may lie there.
-  bool is_aligned(const std::byte* place) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(place) % form->element_alignment == 0;
-  }
+  bool is_aligned(std::uintptr_t address) const noexcept { return address % form->element_alignment == 0; }
+  bool is_aligned(const std::byte* place) const noexcept { return is_aligned(reinterpret_cast<std::uintptr_t>(place)); }
   const Reduction& reduction() const noexcept { return form->reduction; }
 
   std::span<const std::size_t> block_offsets() const noexcept {
@@ -81,11 +80,6 @@ struct CollectiveCall : CallKind {
     return set != nullptr && set->is_fused ? static_cast<FusedReduce*>(keep_alive.get()) : nullptr;
   }
 };
-
-/// Whether it lists nothing, and is one call alone.
-inline bool may_be_plain(const CollectiveCall& call) noexcept {
-  return call.lists == nullptr && (call.set == nullptr || !call.set->is_fused);
-}
 
 /// The members of a group, by rank of the schedule that serves a call.
 inline const Group& members_of(const Group& group, const CollectiveCall& call) noexcept {

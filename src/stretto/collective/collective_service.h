@@ -69,6 +69,15 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
+  /// Sends data, which are counted in the window: unless it throws.
+  void send_unasked(NodeId to, const CallHeader& header, ConstByteSpan data) {
+    try {
+      endpoint_.send(to, fabric::MessageType::collective_data, bytes_of(header), data);
+    } catch (...) {
+      eager_window_.give_back(to, EagerWindow::cost_of(data.size()));
+      throw;
+    }
+  }
   /// Sends what a row has in common at once (see PlacedStep::multicast). False: one can't take it now, none has got it.
   bool send_to_all(std::span<const PlacedStep> row, const CallHeader& header, ConstByteSpan data);
   /// How this node writes what `peer` reads next, where they share memory.

@@ -133,6 +133,7 @@ ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcep
           call.part.bytes,
           part.form->type_digest,
           part.reduction().digest,
+          part.fingerprint,
           part.reduction().commutative,
           part.reproducible,
           is_fusible(call)};

@@ -43,6 +43,7 @@ class ConcurrentPlans {
     std::size_t bytes;
     std::uint64_t type_digest;
     std::uint64_t operator_digest;
+    std::uint32_t fingerprint;
     bool commutative;
     bool reproducible;
     bool may_be_fused;

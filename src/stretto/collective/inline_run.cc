@@ -97,8 +97,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
 inline bool InlineRun::send_data(const PlacedStep& what) {
   header_.call.tag = what.tag;
   if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
-  service_.endpoint().send(what.node, fabric::MessageType::collective_data, stretto::bytes_of(header_.call),
-                           buffers_.bytes_of(what.data));
+  service_.send_unasked(what.node, header_.call, buffers_.bytes_of(what.data));
   return true;
 }
 
@@ -232,11 +231,13 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (!is_of(theirs.call)) return false;
   fabric::Endpoint& endpoint = service_.endpoint();
   Passed& lent = passed(what);
+  // What may not be read, who takes this over refuses.
   if (fabric::is_private(theirs.offset)) {
-    lent.private_at = endpoint.reads(what.node) ? theirs.offset : 0;
+    const bool may_be_read = endpoint.reads(what.node) && call_.is_aligned(fabric::private_address(theirs.offset));
+    lent.private_at = may_be_read ? theirs.offset : 0;
   } else {
     std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
-    lent.place = call_.is_aligned(place) ? place : nullptr;  // who takes this over refuses it
+    lent.place = call_.is_aligned(place) ? place : nullptr;
   }
   if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
     lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "stretto/base/claim_line.h"
@@ -11,6 +12,12 @@
 #include "stretto/collective/operation_entry.h"
 
 namespace stretto {
+
+namespace {
+
+constexpr std::string_view no_elements = "speaks of memory where no elements lie";
+
+}  // namespace
 
 // One piece of a send has left over a wire; the last one completes the step.
 struct LargeMessages::PutDone : fabric::Completion {
@@ -34,8 +41,12 @@ struct LargeMessages::PutDone : fabric::Completion {
   std::uint32_t step;
 };
 
+void LargeMessages::make_room() {
+  if (transfers_.empty()) transfers_.resize(operation_.plan_->steps().size());
+}
+
 Transfer& LargeMessages::transfer(std::uint32_t step) {
-  if (transfers_.empty()) transfers_.resize(operation_.plan().steps().size());
+  make_room();
   return transfers_[step];
 }
 
@@ -385,7 +396,7 @@ std::size_t LargeMessages::writable_by_peer(std::uint32_t receive) const noexcep
 std::byte* LargeMessages::memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const {
   std::byte* const memory = endpoint().peer_pointer(from, offset, bytes);
   if (memory == nullptr) operation_.refuse(from, "speaks of memory that it does not have");
-  if (!operation_.call_.is_aligned(memory)) operation_.refuse(from, "speaks of memory where no elements lie");
+  if (!operation_.call_.is_aligned(memory)) operation_.refuse(from, no_elements);
   return memory;
 }
 
@@ -462,6 +473,7 @@ void LargeMessages::accept_window(std::uint32_t step, const GrantHeader& header,
     if (!is_whole || call.reduction().as_task || !endpoint().reads(from)) {
       operation_.refuse(from, "grants memory that is not read");
     }
+    if (!call.is_aligned(fabric::private_address(header.offset))) operation_.refuse(from, no_elements);
     incoming.private_at = header.offset;
   } else {
     incoming.place = memory_of(from, header.offset, header.window);

@@ -35,6 +35,9 @@ class LargeMessages {
     std::fill(transfers_.begin(), transfers_.end(), Transfer());
     requests_.clear();
   }
+  /// Takes the memory for what it notes of a call's messages, unless it has that; others take it with the first of
+  /// them.
+  void make_room();
   /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage and
   /// expect_request).
   void disengage() noexcept {

@@ -2,6 +2,8 @@
 
 namespace stretto {
 
+static_assert(Layout::scratch_alignment >= most_element_alignment);
+
 using schedule::Operation;
 
 BlockTable BlockTable::equal(std::size_t bytes_each) noexcept {

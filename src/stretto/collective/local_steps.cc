@@ -94,8 +94,14 @@ void LocalSteps::copy_put_off() {
 
 void LocalSteps::copy(std::uint32_t step) {
   const PlacedStep& what = operation_.step_at(step);
+  const ByteSpan from = operation_.buffers_.bytes_of(what.data);
+  const ByteSpan to = operation_.buffers_.bytes_of(what.destination);
+  if (from.size() > piece_bytes && from.data() != to.data()) {
+    do_later(copy_of(step, to, from));
+    return;
+  }
   if (operation_.buffers_.copy(what.data, what.destination)) {
-    operation_.service_.endpoint().context().spend(cost_of(what.data.bytes));
+    operation_.service_.endpoint().context().spend(cost_of(from.size()));
   }
   operation_.complete_step(step);
 }
@@ -116,8 +122,9 @@ void LocalSteps::copy_granted(std::uint32_t receive) {
   do_later({receive, operation_.data_of(receive), nullptr, nullptr, 0, true});
 }
 
-void LocalSteps::add_shard(ByteSpan output, ConstByteSpan shard) {
-  works_.push_back({Plan::none, output, output.data(), shard.data()});
+void LocalSteps::add_shards(ByteSpan output, ConstByteSpan first, std::span<const ConstByteSpan> further) {
+  if (output.data() != first.data()) works_.push_back(copy_of(Plan::none, output, first));
+  for (const ConstByteSpan shard : further) works_.push_back({Plan::none, output, output.data(), shard.data()});
 }
 
 void LocalSteps::do_later(const Work& work) {
@@ -148,7 +155,11 @@ void LocalSteps::do_piece_of(const Work& work, const Piece& piece) const {
   std::byte* const out = work.out.data() + work.done;
   const std::size_t bytes = piece.bytes;
   if (work.is_copied) {
-    operation_.large_.read_granted(work.step, work.done, {out, bytes});
+    if (work.left == nullptr) {
+      operation_.large_.read_granted(work.step, work.done, {out, bytes});
+    } else {
+      copy_bytes(out, {work.left + work.done, bytes});
+    }
     return;
   }
   const std::byte* const left = term(work, PrivateReads::Side::left, bytes);
@@ -184,8 +195,7 @@ void LocalSteps::do_piece() {
   for (std::size_t index = 0; index < works_.size(); ++index) {
     Work& work = works_[index];
     const std::size_t available = available_of(work);
-    const CollectiveCall& call = operation_.call_;
-    if (call.reduction().as_task) {
+    if (operation_.call_.reduction().as_task && !work.is_copied) {
       if (available < work.out.size()) continue;
       hand_to_task(index);
       return;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -33,8 +34,8 @@ class LocalSteps {
   /// Of a receive: what it was granted is to be copied to where it belongs. The first piece is at once, where nothing
   /// else is to be done.
   void copy_granted(std::uint32_t receive);
-  /// A further shard of this node's input is to be combined with its output, before any step begins.
-  void add_shard(ByteSpan output, ConstByteSpan shard);
+  /// The shards of this node's input are to be combined in its output, before any step begins.
+  void add_shards(ByteSpan output, ConstByteSpan first, std::span<const ConstByteSpan> further);
   /// Does one piece of the first thing that can go on, or gives that to a task.
   void do_piece();
 
@@ -43,11 +44,12 @@ class LocalSteps {
   std::size_t combined_by(std::uint32_t reduce) const noexcept;
 
  private:
-  // Bytes to be combined: by a reduce step, or (step Plan::none) with a shard. Or to be copied: by a receive.
+  // Bytes to be combined: by a reduce step, or (step Plan::none) with a shard. Or to be copied: by a receive, a copy
+  // step, or to begin with (Plan::none).
   struct Work {
     std::uint32_t step;
     ByteSpan out;
-    const std::byte* left;  // of a shard, or for a task; otherwise null: see `term`
+    const std::byte* left;  // of a shard, for a task, or what is copied here; otherwise null: see `term`
     const std::byte* right;
     std::size_t done = 0;
     bool is_copied = false;
@@ -61,6 +63,9 @@ class LocalSteps {
   struct CombineTask;
   struct OperatorTask;
 
+  static Work copy_of(std::uint32_t step, ByteSpan to, ConstByteSpan from) noexcept {
+    return {step, to, from.data(), nullptr, 0, true};
+  }
   void copy(std::uint32_t step);
   void do_later(const Work& work);
   void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;

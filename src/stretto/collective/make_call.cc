@@ -116,7 +116,9 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
     throw Error(ErrorCode::invalid_argument, std::string(operation) + ": counts has " + std::to_string(counts.size()) +
                                                  " entries where the group has " + std::to_string(ranks) + " ranks");
   }
-  std::vector<std::size_t> offsets = {0};
+  std::vector<std::size_t> offsets;
+  offsets.reserve(ranks + 1);
+  offsets.push_back(0);
   std::size_t elements = 0;
   for (const std::size_t count : counts) {
     elements += std::min(count, ~std::size_t{0} - elements);  // too many stay too many

@@ -149,6 +149,31 @@ TEST_P(MismatchTest, CallsInAnotherOrderAreFoundWhereCallsAreChecked) {
   }
 }
 
+// One list of reduces, at two places in the source, under keys of their own: in which order does not matter.
+TEST_P(MismatchTest, ListsOfReducesAreToldApartByTheirPlacesWhereCallsAreChecked) {
+  for (const bool differ : {false, true}) {
+    Runtime(options_that_check(GetParam().of(2))).run([differ](Node& node) -> Task<> {
+      const ReduceGroups both(Group::all(node), Group::all(node));
+      const std::vector<int> input(2, 1);
+      std::vector<std::vector<int>> outputs(4, std::vector<int>(2));
+      const auto list = [&](std::size_t first) {
+        return std::vector{reduce_call(both, 2, input, outputs[first], sum),
+                           reduce_call(both, 2, input, outputs[first + 1], sum)};
+      };
+      std::vector<std::string> said;
+      const auto here = [&](std::uint64_t key) { return concurrent(node, list(0), CollectiveOptions().key(key)); };
+      const auto there = [&](std::uint64_t key) { return concurrent(node, list(2), CollectiveOptions().key(key)); };
+      std::vector<Event> events = node.id() == 0 ? here(1) : there(differ ? 1 : 2);
+      const std::vector<Event> others = node.id() == 0 ? there(2) : here(differ ? 2 : 1);
+      events.insert(events.end(), others.begin(), others.end());
+      for (const Event event : events) said.push_back(co_await outcome(event));
+      for (const std::string& each : said) {
+        EXPECT_EQ(each.rfind("mismatch: node ", 0), differ ? 0U : std::string::npos) << each;
+      }
+    });
+  }
+}
+
 int first_of(const int& a, const int&) { return a; }
 int second_of(const int&, const int& b) { return b; }
 

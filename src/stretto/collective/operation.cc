@@ -57,7 +57,7 @@ CollectiveOperation::~CollectiveOperation() {
 
 // Only one for which nothing was made that is not made again.
 bool CollectiveOperation::may_serve_again() const noexcept {
-  return failure_ == nullptr && call_.lists == nullptr && !scratch_.is_in_segment();
+  return failure_ == nullptr && call_.shards().empty() && !scratch_.is_in_segment();
 }
 
 [[gnu::hot]] void CollectiveOperation::leave() noexcept {
@@ -146,15 +146,15 @@ void CollectiveOperation::make_ready(Stream& stream, const Preparation& prepared
   service_.find_meeting(stream, group().size(), calls());
   if (has_served_) return;
   plan_ = &prepared.plan;
-  if (prepared.key.is_listed) own_placed_ = service_.place(*plan_, call_, group());
-  placed_ = prepared.key.is_listed ? own_placed_.get() : prepared.placed.get();
+  placed_ = prepared.placed.get();
+  if (placed_->lends) large_.make_room();
 }
 
 void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence) {
   stream_ = &stream;
   preparation_ = &prepared;
   prepared.begin_use();
-  header_.identity = stream.identify(sequence, call_, prepared);
+  header_.identity = stream.identify(sequence, prepared);
   header_.line = where_.line();
   buffers_.set_input(call_.input);
   buffers_.set_output(call_.output);
@@ -264,10 +264,7 @@ bool CollectiveOperation::copy_input() noexcept {
 // Until they are added no step begins, not even one that only waits.
 void CollectiveOperation::add_shards() {
   states_.reset(plan_->beginning());
-  for (const ConstByteSpan shard : call_.shards()) local_.add_shard(call_.output, shard);
-  if (!call_.output.empty() && call_.output.data() != call_.input.data()) {
-    copy_bytes(call_.output.data(), call_.input);
-  }
+  local_.add_shards(call_.output, call_.input, call_.shards());
   call_.input = call_.output;
   buffers_.set_input(call_.output);
   take_turn_later();
@@ -363,6 +360,7 @@ void CollectiveOperation::finish_if_untouched() {
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   let_go_of_call();
   EventService& events = service_.node().events();
+  if (call_.input.size() > piece_bytes) input_copy_.reset();  // nor would one that is kept keep it
   if (may_serve_again()) {
     next_completion_ = has_left_ ? completion_ : events.complete_and_renew(completion_);
   } else {

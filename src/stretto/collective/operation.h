@@ -210,8 +210,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   std::uint32_t begun_at_look_ = 0;        // see CollectiveService::looks
   const InlineRun* taken_over_ = nullptr;  // until it has begun
   StepStates states_;
-  std::unique_ptr<const PlacedPlan> own_placed_;  // where the call lists blocks
-  const PlacedPlan* placed_ = nullptr;            // that one, or the preparation's
+  const PlacedPlan* placed_ = nullptr;
   Buffers buffers_;
   SavedMessages parked_;  // data of receives that have not started
   LargeMessages large_{*this};

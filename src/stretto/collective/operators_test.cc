@@ -255,6 +255,10 @@ struct AddWide {
   static constexpr bool elementary = true;
 };
 
+struct alignas(64) Line {};
+struct alignas(128) TwoLines {};
+static_assert(Element<Line> && !Element<TwoLines>);
+
 TEST_P(OperatorsTest, ElementsAreAligned) {
   for (const std::uint32_t nodes : {2U, 3U, 5U}) {
     run(nodes, [](Node& node) -> Task<> {

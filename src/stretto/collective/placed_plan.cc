@@ -62,7 +62,7 @@ bool is_one_way(const Plan& plan) {
 /// What decides how the messages of a plan are moved.
 struct MessageRules {
   const Plan& plan;
-  bool is_listed;
+  bool sizes_are_agreed;  // all ends know the size of what is lent
   const schedule::LendingLimits& lending;
   bool lends_one_way;
 };
@@ -73,7 +73,7 @@ void decide_way(PlacedStep& message, std::uint32_t index, const MessageRules& ru
   const std::size_t bytes = message.data.bytes;
   const bool is_combined = lowering.in_place[index];
   const bool is_read = message.is_large() && (is_combined || receivers_read(rules.plan.schedule().shape, bytes));
-  const bool may_be_lent = message.shares_memory && (is_combined || !rules.is_listed);
+  const bool may_be_lent = message.shares_memory && (is_combined || rules.sizes_are_agreed);
   const bool is_lent_mutually = lowering.lent[index] && rules.lending.include(bytes, is_combined);
   const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= piece_bytes;
   message.is_lent = may_be_lent && (is_lent_mutually || is_lent_one_way);
@@ -158,7 +158,10 @@ std::vector<std::uint32_t> asked_in_turn(const std::vector<PlacedStep>& steps) {
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
                        const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
   const Lowering& lowering = plan.lowering();
-  const MessageRules rules{plan, layout.is_listed(), lending, lending.receipts && is_one_way(plan)};
+  // What the parts of an all-to-all are, each end has listed for itself.
+  const bool sizes_are_agreed =
+      !layout.is_listed() || plan.schedule().shape.operation != schedule::Operation::all_to_all;
+  const MessageRules rules{plan, sizes_are_agreed, lending, lending.receipts && is_one_way(plan)};
   steps.reserve(plan.steps().size());
   bool any_sends = false;
   for (std::uint32_t index = 0; index < plan.steps().size(); ++index) {

@@ -455,7 +455,7 @@ TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
 }
 
 // Each end knows of such a block only what it has listed itself: a message says how many there are, a grant does not.
-TEST(PlacedPlan, ListedBlocksAreNotLent) {
+TEST(PlacedPlan, ListedPartsOfAnAllToAllAreNotLent) {
   const std::vector<std::size_t> offsets = {0, 1000, 2000, 3000, 4000};
   std::vector<std::byte> memory(4000);
   const CallForm form{Operation::all_to_all, 1, 1, 0, {}};
@@ -466,6 +466,19 @@ TEST(PlacedPlan, ListedBlocksAreNotLent) {
   const PlacedPlan placed(plan, Layout(call, plan.schedule().shape), members, lending, [](NodeId) { return true; });
   EXPECT_FALSE(placed.lends);
   EXPECT_TRUE(placed.fits_inline);
+}
+
+// What all list alike is in the digest that they agree on.
+TEST(PlacedPlan, ListedBlocksOfAnAllgatherAreLent) {
+  std::vector<std::byte> memory(4000);
+  const CallForm form{Operation::allgather, 1, 1, 0, {}};
+  CollectiveCall call = Placed::call_of(form, memory);
+  call.lists = std::make_shared<const CallLists>(CallLists{{0, 3000, 4000}, {}, {}});
+  call.input = call.input.first(1000);
+  const Group members{7, 3};
+  const Plan plan(schedule::find_algorithm("linear_allgather"), {.operation = Operation::allgather, .size = 2}, 1);
+  const PlacedPlan placed(plan, Layout(call, plan.schedule().shape), members, lending, [](NodeId) { return true; });
+  for (const PlacedStep& step : placed.steps) EXPECT_EQ(step.is_lent, step.is_message()) << step.data.bytes;
 }
 
 // Completes what may start, and, where nothing may, what only waits.

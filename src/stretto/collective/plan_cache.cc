@@ -19,7 +19,7 @@ PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
 Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, const Named& named) {
   if (Preparation* const known = find(call, named)) return *known;
   forget_all_but(most_of_a_group - 1);
-  std::unique_ptr<Preparation> prepared = prepare_anew({call, members_.size(), named}, call);
+  std::unique_ptr<Preparation> prepared = prepare_anew(call, named);
   // First: what nobody has noted would stay for good, if there is no memory to note it.
   cache_.note_made_by(*this);
   preparations_.insert(preparations_.begin(), std::move(prepared));
@@ -29,7 +29,7 @@ Preparation& PlanCache::OfGroup::prepare(const CollectiveCall& call, const Named
 // Beside the one last used.
 Preparation* PlanCache::OfGroup::find_further(const CollectiveCall& call, const Named& named) noexcept {
   const auto found = std::find_if(std::next(preparations_.begin()), preparations_.end(),
-                                  [&](const auto& each) { return each->key.is_of(call, members_.size(), named); });
+                                  [&](const auto& each) { return each->key.is_of(call, named); });
   if (found == preparations_.end()) return nullptr;
   std::rotate(preparations_.begin(), found, std::next(found));
   return preparations_.front().get();
@@ -49,31 +49,30 @@ void PlanCache::OfGroup::forget_all_but(std::size_t count) {
   });
 }
 
-std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CallKey& key, const CollectiveCall& call) {
+std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CollectiveCall& call, const Named& by_caller) {
   CollectiveService& service = cache_.service_;
   const bool is_planned = call.set != nullptr && call.set->over_wires != nullptr && link_ == schedule::Link::wire;
-  const Named named = is_planned ? Named{call.set->over_wires} : key.named;
+  const Named named = is_planned ? Named{call.set->over_wires} : by_caller;
   schedule::Shape shape = shape_of(call, members_.size());
   shape.hosts = hosts_;
   const std::size_t bytes = bytes_of_vector(call, members_.size());
   // Of what is the same at all members: one may have shards, which others need not know.
-  const bool may_meet = !key.is_listed && service.may_meet(call, shape);
+  const bool is_listed = !call.block_offsets().empty();
+  const bool may_meet = !is_listed && service.may_meet(call, shape);
   const Choice choice = named.algorithm != nullptr
                             ? Choice{named.algorithm, named.algorithm->with_segments(shape, named.segments)}
-                            : service.selector().choose(shape, bytes, !key.is_listed, link_, may_meet);
+                            : service.selector().choose(shape, bytes, !is_listed, link_, may_meet);
   const Plan& plan = find_or_make({choice.algorithm, choice.shape, me_});
-  auto prepared = std::make_unique<Preparation>(key, plan);
-  if (!key.is_listed) {
-    prepared->digest = digest_of(call, plan);
-    prepared->placed = service.place(plan, call, members_);
-    const PlacedPlan& placed = *prepared->placed;
-    prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
-                              !call.reduction().as_task &&
-                              (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
-    if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
-    if (may_meet) prepared->met.resize(members_.size());
-    prepared->leaves = may_meet && !schedule::is_receiver(shape, me_);
-  }
+  auto prepared = std::make_unique<Preparation>(CallKey(call, by_caller), plan);
+  prepared->digest = digest_of(call, plan);
+  prepared->placed = service.place(plan, call, members_);
+  const PlacedPlan& placed = *prepared->placed;
+  prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
+                            !call.reduction().as_task &&
+                            (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
+  if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
+  if (may_meet) prepared->met.resize(members_.size());
+  prepared->leaves = may_meet && !schedule::is_receiver(shape, me_);
   return prepared;
 }
 

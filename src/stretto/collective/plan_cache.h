@@ -35,7 +35,7 @@ class PlanCache {
     Preparation* find(const CollectiveCall& call, const Named& named) noexcept {
       if (preparations_.empty()) return nullptr;
       Preparation* const last = preparations_.front().get();
-      return last->key.is_of(call, members_.size(), named) ? last : find_further(call, named);
+      return last->key.is_of(call, named) ? last : find_further(call, named);
     }
     /// How this node does a call, as its caller has named it or as the process's selector chooses. Lives until the next
     /// one of any group, or as long as it is in use. REQUIRES: a named algorithm supports the call.
@@ -56,7 +56,7 @@ class PlanCache {
     };
 
     Preparation* find_further(const CollectiveCall& call, const Named& named) noexcept;
-    std::unique_ptr<Preparation> prepare_anew(const CallKey& key, const CollectiveCall& call);
+    std::unique_ptr<Preparation> prepare_anew(const CollectiveCall& call, const Named& by_caller);
     const Plan& find_or_make(const PlanKey& key);
     void forget_all_but(std::size_t count);
 

@@ -26,7 +26,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
                                            call.form->type_digest ^ (call.reduction().digest << 1U) ^ agreement));
 }
 
-Preparation::Preparation(const CallKey& its_key, const Plan& its_plan) noexcept : key(its_key), plan(its_plan) {}
+Preparation::Preparation(CallKey its_key, const Plan& its_plan) noexcept : key(std::move(its_key)), plan(its_plan) {}
 
 Preparation::~Preparation() {
   while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);
@@ -43,7 +43,7 @@ Preparation::~Preparation() {
 
 [[gnu::hot]] CollectiveOperation* Preparation::take_kept(CollectiveCall&& call,
                                                          const CollectiveOptions& options) noexcept {
-  if (call.lists != nullptr) return nullptr;  // shards: their calls are alike, but for what they list
+  if (!call.shards().empty()) return nullptr;  // such calls are alike, but for these
   CollectiveOperation* const operation = pop_kept();
   if (operation != nullptr) operation->renew(std::move(call), options);
   return operation;

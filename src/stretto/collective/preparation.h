@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,55 +23,57 @@ class FormKey {
  public:
   explicit FormKey(const CallForm& form) noexcept : form_(form), constant_(&form) {}
 
-  /// REQUIRES: a constant.
-  bool is_of(const CallForm& form) const noexcept { return &form == constant_ || form == form_; }
-
-  friend bool operator==(const FormKey& a, const FormKey& b) noexcept { return a.form_ == b.form_; }
+  /// Of a constant it is seen by its address.
+  bool is_of(const CallForm& form, bool is_constant) const noexcept {
+    return (is_constant && &form == constant_) || form == form_;
+  }
 
  private:
-  CallForm form_;             // copied: that of a fused call goes with it
+  CallForm form_;             // copied: that of a fused call, no constant, goes with it
   const CallForm* constant_;  // or what was one such
 };
 
-/// In what the calls of a stream may differ, their buffers and what they list aside.
+/// In what the calls of a stream may differ, their buffers and shards aside.
 struct CallKey {
-  /// Of a group of `size`.
-  CallKey(const CollectiveCall& call, schedule::Rank size, const Named& how) noexcept
+  CallKey(const CollectiveCall& call, const Named& how)
       : form(*call.form),
         kind(call),
         named(how),
-        is_listed(!call.block_offsets().empty()),
         is_planned(call.set != nullptr),
-        input_bytes(is_listed ? bytes_of_vector(call, size) : call.input.size()),
-        output_bytes(is_listed ? 0 : call.output.size()),
+        input_bytes(call.input.size()),
+        output_bytes(call.output.size()),
         over_wires(is_planned ? call.set->over_wires : nullptr),
-        agreement(is_planned ? call.set->agreement : 0) {}
+        agreement(is_planned ? call.set->agreement : 0),
+        block_offsets(call.block_offsets().begin(), call.block_offsets().end()),
+        output_offsets(call.output_offsets().begin(), call.output_offsets().end()) {}
 
   FormKey form;
   CallKind kind;
-  Named named;  // by the caller
-  bool is_listed;
-  bool is_planned;          // together with others
-  std::size_t input_bytes;  // where blocks are listed: of all of them
+  Named named;      // by the caller
+  bool is_planned;  // together with others
+  std::size_t input_bytes;
   std::size_t output_bytes;
-  const schedule::Algorithm* over_wires;  // see CallOfSet
-  std::uint64_t agreement;
+  const schedule::Algorithm* over_wires;   // see CallOfSet
+  std::uint64_t agreement;                 // likewise
+  std::vector<std::size_t> block_offsets;  // see CallLists
+  std::vector<std::size_t> output_offsets;
 
+  bool is_listed() const noexcept { return !block_offsets.empty(); }
   /// Whether it is that of a call.
-  bool is_of(const CollectiveCall& call, schedule::Rank size, const Named& how) const noexcept {
-    return may_be_plain(call) ? is_of_plain(call, how) : *this == CallKey(call, size, how);
-  }
-  /// The same of a call that has no lists and is not fused. Cheaper than to make another key.
-  bool is_of_plain(const CollectiveCall& call, const Named& how) const noexcept {
-    return form.is_of(*call.form) && !is_listed && is_planned_as(call) && input_bytes == call.input.size() &&
-           output_bytes == call.output.size() && named == how && kind == call;
+  bool is_of(const CollectiveCall& call, const Named& how) const noexcept {
+    return form.is_of(*call.form, call.fused() == nullptr) && is_planned_as(call) && input_bytes == call.input.size() &&
+           output_bytes == call.output.size() && named == how && kind == call && is_listed_as(call);
   }
   bool is_planned_as(const CollectiveCall& call) const noexcept {
     if (call.set == nullptr) return !is_planned;
     return is_planned && agreement == call.set->agreement && over_wires == call.set->over_wires;
   }
 
-  friend bool operator==(const CallKey&, const CallKey&) = default;
+  bool is_listed_as(const CollectiveCall& call) const noexcept {
+    if (call.lists == nullptr) return !is_listed();
+    return std::ranges::equal(block_offsets, call.block_offsets()) &&
+           std::ranges::equal(output_offsets, call.output_offsets());
+  }
 };
 
 /// What all members must agree on in a call that goes by `plan`, which stands for operation, group size, root and
@@ -81,7 +84,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept;
 /// keeps operations that have served such calls, to serve others.
 class Preparation {
  public:
-  Preparation(const CallKey& its_key, const Plan& its_plan) noexcept;
+  Preparation(CallKey its_key, const Plan& its_plan) noexcept;
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
   /// REQUIRES: not in use.
@@ -89,7 +92,6 @@ class Preparation {
 
   CallKey key;
   const Plan& plan;
-  // Of calls that list no blocks:
   std::uint32_t digest = 0;  ///< see Identity
   std::unique_ptr<const PlacedPlan> placed;
   bool may_be_inline = false;  ///< whether an InlineRun can do such a call

@@ -20,14 +20,14 @@ class RecentCalls {
     Preparation* preparation;  ///< null: none is known
   };
 
-  /// REQUIRES: the call may be plain (see CallKey). What is not known is found by `search(stream id)`.
+  /// What is not known is found by `search(stream id)`.
   template <class Search>
   const Prepared& find(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
                        const Named& named, Search&& search) noexcept {
     const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
     Prepared& known = last_[place_of(group, call, options) % last_.size()];
-    const bool is_as_last = known.preparation != nullptr && known.stream->id() == stream_id &&
-                            known.preparation->key.is_of_plain(call, named);
+    const bool is_as_last =
+        known.preparation != nullptr && known.stream->id() == stream_id && known.preparation->key.is_of(call, named);
     if (!is_as_last) known = search(stream_id);
     return known;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <span>
 #include <type_traits>
 
@@ -13,9 +14,13 @@
 
 namespace stretto {
 
-/// What can be reduced and moved: trivially copyable, so that its bytes are its value.
+/// Data on their way lie as a cache line does.
+inline constexpr std::size_t most_element_alignment = 64;
+
+/// What can be reduced and moved: trivially copyable, so that its bytes are its value, and aligned to 64 bytes at most.
 template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_const_v<T>;
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_const_v<T> &&
+                  alignof(T) <= most_element_alignment;
 
 /// An operator that is a task of the user's own (the recommendation of the Legion paper, section IV-A):
 ///

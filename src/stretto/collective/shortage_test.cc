@@ -27,7 +27,7 @@ namespace {
 
 using test::Shortage;
 
-enum class Kind : std::uint8_t { plain, listed, fused };
+enum class Kind : std::uint8_t { plain, listed, sharded, fused };
 /// What was called before: nothing, one that still waits for its precondition, one that is over.
 enum class Before : std::uint8_t { nothing, waiting, alike };
 /// Of what: a call while somebody has the node's baton, one while nobody has, the beginning of the one that waited.
@@ -38,7 +38,7 @@ struct When {
   Moment moment;
   Before before;
   friend std::ostream& operator<<(std::ostream& out, const When& when) {
-    constexpr std::array kinds{"plain", "listed", "fused"};
+    constexpr std::array kinds{"plain", "listed", "sharded", "fused"};
     constexpr std::array moments{"posted", "called", "begun"};
     constexpr std::array befores{"nothing", "waiting", "alike"};
     return out << kinds[static_cast<std::size_t>(when.kind)] << '_' << moments[static_cast<std::size_t>(when.moment)]
@@ -65,6 +65,7 @@ class Call {
       case Kind::plain: return allreduce(node_, all_, first, out.first(1), sum, options);
       case Kind::listed:
         return allgather(node_, all_, first, out.first(all_.size()), std::vector<std::size_t>(all_.size(), 1), options);
+      case Kind::sharded: return allreduce(node_, all_, std::array{first, second}, out.first(1), sum, options);
       case Kind::fused: break;
     }
     return concurrent(node_,
@@ -79,6 +80,7 @@ class Call {
     for (const NodeId node : all_.nodes()) {
       if (kind_ == Kind::listed) expected[node] = test::contribution(0, node, 0);
       if (kind_ != Kind::listed) expected[0] += test::contribution(0, node, 0);
+      if (kind_ == Kind::sharded) expected[0] += test::contribution(1, node, 0);
       if (kind_ == Kind::fused) expected[1] += test::contribution(1, node, 0);
     }
     return output_ == expected;
@@ -204,13 +206,14 @@ TEST_P(ShortageTest, OfOneRequestIsToldAndPasses) {
 TEST_P(ShortageTest, LeavesNothingBehind) {
   const std::size_t blocks = arena::blocks_in_use();
   const int failures = fail_each(1);
-  EXPECT_EQ(failures > 0, GetParam().moment != Moment::begun);
+  // To begin takes memory where there are shards.
+  EXPECT_EQ(failures > 0, GetParam().moment != Moment::begun || GetParam().kind == Kind::sharded);
   EXPECT_EQ(arena::blocks_in_use(), blocks);
 }
 
 std::vector<When> cases() {
   std::vector<When> all;
-  for (const Kind kind : {Kind::plain, Kind::listed, Kind::fused}) {
+  for (const Kind kind : {Kind::plain, Kind::listed, Kind::sharded, Kind::fused}) {
     for (const Before before : {Before::nothing, Before::waiting, Before::alike}) {
       all.push_back({kind, Moment::posted, before});
       all.push_back({kind, Moment::called, before});
@@ -228,11 +231,11 @@ std::uint32_t next_slot(Node& node) {
   return event.slot();
 }
 
-// Of calls whose plan is known, each in a stream of its own.
+// Of calls whose plan is known, each in a stream of its own, which no operation is kept for.
 TEST(ShortageOnSim, WhoIsRefusedLeavesNoEvent) {
   int refused = 0;
   test::run_on("sim:1", [&](Node& node) -> Task<> {
-    Call call(node, Kind::listed);
+    Call call(node, Kind::sharded);
     co_await call.start();
     Outcome outcome{true, false};
     for (std::uint64_t number = 1; outcome.has_come; ++number) {
@@ -240,7 +243,7 @@ TEST(ShortageOnSim, WhoIsRefusedLeavesNoEvent) {
       const std::uint32_t slot = next_slot(node);
       const std::optional<Event> done = try_to_start(call, number, outcome, CollectiveOptions().key(number));
       if (done) {
-        co_await *done;
+        co_await test::outcome(*done);
       } else {
         ++refused;
         EXPECT_EQ(next_slot(node), slot) << "request " << number;
@@ -267,6 +270,37 @@ TEST(ShortageOnSim, WhatHasComeForACallThatFailsIsUsedUp) {
       const std::string said = co_await test::outcome(done);
       EXPECT_EQ(said, node.id() == 1 ? "" : shortage) << i;
     }
+  });
+}
+
+// Of one request or another: some are for the message, which its receiver keeps.
+TEST(ShortageOnSim, WhatCouldNotBeSentTakesNoRoomInTheWindow) {
+  constexpr std::size_t words = 512;
+  constexpr std::uint64_t cost = EagerWindow::cost_of(words * sizeof(std::uint64_t));
+  constexpr std::uint64_t calls = EagerWindow::bytes / cost - 1;
+  constexpr std::uint64_t requests = 8;  // more than a call asks for
+  test::run_on("sim:2", [&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::uint64_t> data(words);
+    const auto start = [&] { return broadcast(node, all, data); };
+    co_await start();  // a plan is known from now on
+    std::uint64_t sent = 0;
+    for (std::uint64_t i = 0; i < calls && node.id() == 0; ++i) {
+      Outcome outcome;
+      const std::string said = co_await test::outcome(start_posted(node, start, 1 + i % requests, outcome));
+      if (said.empty()) ++sent;
+    }
+    const std::uint64_t left = EagerWindow::bytes - (1 + sent) * cost;
+    EagerWindow& window = CollectiveService::of(node).eager_window();
+    const bool is_all_there = node.id() == 1 || window.take(1, left - EagerWindow::cost_of(0));
+    EXPECT_TRUE(is_all_there) << sent << " of " << calls << " sent";
+    co_await barrier(node, all, CollectiveOptions().key(1));
+    for (std::uint64_t i = 0; i < calls && node.id() == 1; ++i) {
+      const std::string said = co_await test::outcome(start());
+      if (said.empty()) ++sent;
+    }
+    EXPECT_GT(sent, 0U);
+    EXPECT_LT(sent, calls);
   });
 }
 

@@ -60,8 +60,8 @@ class Stream {
   std::uint32_t take_sequence(std::uint32_t calls) noexcept { return std::exchange(calls_, calls_ + calls); }
   /// Such a call does not begin yet. REQUIRES: there was room for it, and it has just taken its number.
   void put_off(std::uint32_t sequence, std::uint32_t calls) noexcept;
-  Identity identify(std::uint32_t sequence, const CollectiveCall& call, const Preparation& prepared) const noexcept {
-    return {id_, sequence, prepared.key.is_listed ? digest_of(call, prepared.plan) : prepared.digest};
+  Identity identify(std::uint32_t sequence, const Preparation& prepared) const noexcept {
+    return {id_, sequence, prepared.digest};
   }
 
   // All that has a number has begun, unless it was put off.

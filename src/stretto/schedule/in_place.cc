@@ -61,6 +61,7 @@ bool receivers_read(const Shape& shape, std::uint64_t bytes) noexcept {
   switch (shape.operation) {
     case Operation::broadcast:
     case Operation::scatter: return true;
+    case Operation::exscan: return shape.size == 2;
     case Operation::gather: return shape.size == 2 && bytes <= most_gathered_by_reading && !shape.hosts.are_known();
     case Operation::all_to_all:
     case Operation::allgather: return !shape.hosts.are_known();

@@ -70,8 +70,9 @@ std::string describe(const Shape& shape) {
     text += (gives ? " from rank " : " to rank ") + std::to_string(shape.root);
   }
   if (shape.operation == Operation::general_reduce) {
+    const Rank outside = shape.size - std::min(shape.contributors, shape.size);
     text += ", the first " + std::to_string(shape.contributors) + " to the first " +
-            std::to_string(shape.inner_receivers) + " and the last " + std::to_string(shape.size - shape.contributors);
+            std::to_string(shape.inner_receivers) + " and the last " + std::to_string(outside);
   }
   if (shape.auxiliaries != 0) text += ", the last " + std::to_string(shape.auxiliaries) + " auxiliary";
   if (shape.blocks != 1) text += " in " + std::to_string(shape.blocks) + " blocks";

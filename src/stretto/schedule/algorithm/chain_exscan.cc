@@ -13,12 +13,13 @@ void ChainExscan::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& 
   const PrefixChain chain(shape, me, round);
   const auto with_own = [&](std::uint32_t segment) { return scratch(shape.blocks + segment); };
   if (const auto segment = chain.given()) sink.send(me + 1, me == 0 ? input(*segment) : with_own(*segment));
-  if (const auto segment = chain.taken()) {
+  const auto segment = chain.taken();
+  if (segment && me + 1 == shape.size) {
+    sink.receive(me - 1, output(*segment));
+  } else if (segment) {
     sink.receive(me - 1, scratch(*segment));
-    if (me + 1 < shape.size) {
-      sink.copy(input(*segment), with_own(*segment));
-      sink.reduce(scratch(*segment), with_own(*segment), Order::source_first);
-    }
+    sink.copy(input(*segment), with_own(*segment));
+    sink.reduce(scratch(*segment), with_own(*segment), Order::source_first);
     sink.copy(scratch(*segment), output(*segment));
   }
 }

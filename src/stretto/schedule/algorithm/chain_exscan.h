@@ -24,7 +24,9 @@ class ChainExscan final : public Algorithm {
   Blocking blocking(const Shape&) const override { return {.most_segments = Blocking::many}; }
   std::uint32_t rounds(const Shape& shape) const override;
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
-  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override { return me == 0 ? 0 : 2 * shape.blocks; }
+  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override {
+    return me == 0 || me + 1 == shape.size ? 0 : 2 * shape.blocks;
+  }
 };
 
 }  // namespace stretto::schedule

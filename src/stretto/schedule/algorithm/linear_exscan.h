@@ -19,7 +19,9 @@ class LinearExscan final : public Algorithm {
   Operation operation() const noexcept override { return Operation::exscan; }
   std::uint32_t rounds(const Shape& shape) const override { return shape.size == 1 ? 0 : 1; }
   void steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const override;
-  std::uint32_t scratch_blocks(const Shape&, Rank me) const override { return me; }
+  std::uint32_t scratch_blocks(const Shape& shape, Rank me) const override {
+    return me > 0 && me + 1 == shape.size ? me - 1 : me;
+  }
 };
 
 }  // namespace stretto::schedule
