@@ -56,8 +56,8 @@ class ConnectionOwner {
 /// Moves frames between this process and others of other hosts, over a network, and notices when one of them dies. It
 /// knows bytes, not what they mean.
 ///
-/// Owned by a NetworkTransport; all calls under the node's baton. The owner closes its connections, and progresses
-/// until its frames came back, before it destroys the carrier.
+/// Owned by a NetworkTransport; all calls but `disarm` under the node's baton. The owner closes its connections, and
+/// progresses until its frames came back, before it destroys the carrier.
 class Carrier {
  public:
   Carrier() = default;
@@ -90,6 +90,8 @@ class Carrier {
   virtual int descriptor() const noexcept = 0;
   /// See Transport::arm.
   virtual bool arm(Alarm alarm) = 0;
+  /// See Transport::disarm. Any thread.
+  virtual void disarm() noexcept {}
   /// See Endpoint.
   virtual bool let_flow() { return false; }
   /// Whether all that was sent has left this process. Where it has not, later calls, with progress between, say true.

@@ -44,7 +44,7 @@ class NetworkTransport final : public Transport, private network::FrameSink, pri
   bool progress() override;
   int descriptor() const override { return carrier_->descriptor(); }
   bool arm(Alarm alarm) override;
-  void disarm() override {}
+  void disarm() override { carrier_->disarm(); }
   bool let_flow() override { return carrier_->let_flow(); }
   /// Completions fire from later calls of `progress` where the carrier still reads a put's source.
   void disconnect(NodeId peer) override;

@@ -170,12 +170,13 @@ void TcpCarrier::stop_watching(const Descriptor& descriptor) {
   epoll_ctl(events_.number(), EPOLL_CTL_DEL, descriptor.number(), nullptr);
 }
 
-// Of the only connection the kernel need not keep the books, where it is read all the time (docs/decisions/0059).
+// Of the only connection the kernel need not keep the books, where it is read all the time (docs/decisions/0059). Some
+// poll without taking the watch from who sleeps with it: that one is still to be woken when they have gone.
 void TcpCarrier::choose_unwatched() {
   const bool is_only = sockets_.size() == 1 && sockets_.front()->stage == Stage::open && unsent_ == 0;
   if (!is_only) {
     watch_again();
-  } else if (unwatched_ == nullptr && ++polls_ >= polls_between_looks) {
+  } else if (unwatched_ == nullptr && !armed_.load(std::memory_order_relaxed) && ++polls_ >= polls_between_looks) {
     unwatched_ = sockets_.front().get();
     stop_watching(unwatched_->descriptor);
   }
@@ -227,7 +228,9 @@ bool TcpCarrier::note(std::uint32_t happened, void* tag) {
 
 bool TcpCarrier::arm(Alarm alarm) {
   if (has_let_flow_ && alarm == Alarm::none) hear_all();
-  return watch_again() && ready_.empty() && !callers_ && !ticked_ && !look();
+  const bool armed = watch_again() && ready_.empty() && !callers_ && !ticked_ && !look();
+  if (armed) armed_.store(true, std::memory_order_relaxed);
+  return armed;
 }
 
 bool TcpCarrier::progress() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -38,6 +39,7 @@ class TcpCarrier final : public Carrier {
   bool progress() override;
   int descriptor() const noexcept override { return events_.number(); }
   bool arm(Alarm alarm) override;
+  void disarm() noexcept override { armed_.store(false, std::memory_order_relaxed); }
   bool let_flow() override;
   bool flush() override;
   std::vector<std::string> networks(Connection* connection) const override;
@@ -96,6 +98,7 @@ class TcpCarrier final : public Carrier {
   std::vector<std::unique_ptr<Socket>> dropped_;  // somebody may be at them
   Socket* unwatched_ = nullptr;                   // is read in each poll
   unsigned polls_ = 0;                            // since all were last watched
+  std::atomic<bool> armed_{false};                // somebody may sleep until what is watched wakes it
   std::vector<Socket*> ready_;                    // to be looked at
   std::vector<Socket*> turn_;                     // being looked at
   std::map<ProcessId, std::unique_ptr<Link>> links_;

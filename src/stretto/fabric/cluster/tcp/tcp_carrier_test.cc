@@ -240,9 +240,21 @@ TEST(TcpCarrier, WhoSleepsAfterLongPollingIsWoken) {
   ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
 }
 
+// As threads do that do not take the watch from the one that sleeps.
+TEST(TcpCarrier, WhoSleepsIsWokenThoughOthersPollForLong) {
+  LongPolled ends;
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(Alarm::none); }));
+  for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
+  EXPECT_FALSE(wakes(ends.end, 0));
+  ASSERT_TRUE(ends.say_to_end());
+  EXPECT_TRUE(wakes(ends.end, 0)) << "all that is sent on this host has arrived when the call that sends it returns";
+  ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.frames.size() == 1; }));
+}
+
 TEST(TcpCarrier, WhatCameBeforeItIsArmedKeepsItAwake) {
   LongPolled ends;
   ASSERT_TRUE(drive({&ends.end}, [&] { return ends.end.carrier.arm(Alarm::none); }));
+  ends.end.carrier.disarm();
   for (int i = 0; i < 1000; ++i) ends.end.carrier.progress();
   ASSERT_TRUE(ends.say_to_end());
   // All that is sent on this host has arrived when the call that sends it returns.
