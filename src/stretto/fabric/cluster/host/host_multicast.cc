@@ -51,6 +51,12 @@ void MulticastRings::begin(Ring& ring, HostMulticast& user) {
   for (HostPeer* const peer : ring.readers) tell_begin(*peer, ring);
 }
 
+// Whether that reader has not come to an end that tells it to read no further.
+bool MulticastRings::reads_on(const HostPeer& peer, const Ring& ring) const noexcept {
+  const bool has_end = ring.user == nullptr && !ring.is_to_end;
+  return !has_end || counter_of(peer, ring).lines.load(std::memory_order_acquire) < ring.writer.position();
+}
+
 // Its readers have read to the end, and know that it is one: who has not would read on in what is others'.
 bool MulticastRings::is_free(Ring& ring) {
   if (ring.is_to_end) try_to_end(ring);
@@ -101,9 +107,8 @@ void MulticastRings::make(Ring& ring) {
 void MulticastRings::forget(const HostPeer& peer, bool may_read) noexcept {
   for (Ring& ring : rings_) {
     if (std::erase(ring.readers, &peer) == 0) continue;
-    const ConsumedCounter& counter = counter_of(peer, ring);
-    if (may_read && counter.lines.load(std::memory_order_acquire) < ring.writer.position()) retire(ring);
-    ring.writer.drop_reader(&counter);
+    if (may_read && reads_on(peer, ring)) retire(ring);
+    ring.writer.drop_reader(&counter_of(peer, ring));
   }
 }
 

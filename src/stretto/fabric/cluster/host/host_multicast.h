@@ -43,7 +43,7 @@ class MulticastRings {
   /// What sends to `peers`, the same one for all who ask for these.
   std::shared_ptr<Multicast> to(std::vector<HostPeer*> peers);
   /// What a peer that is lost or has left has not read keeps nobody waiting. `may_read`: it is not known to be gone.
-  /// What it reads then is never written over.
+  /// Nothing is written then where it goes on reading.
   void forget(const HostPeer& peer, bool may_read) noexcept;
 
  private:
@@ -52,6 +52,7 @@ class MulticastRings {
   void take(HostMulticast& user) noexcept;
   void begin(Ring& ring, HostMulticast& user);
   void give_back(Ring& ring);
+  bool reads_on(const HostPeer& peer, const Ring& ring) const noexcept;
   static bool is_free(Ring& ring);
   static void retire(Ring& ring) noexcept;
   static void try_to_end(Ring& ring);

@@ -171,6 +171,22 @@ TEST(HostMulticast, WhoIsLostButLivesReadsNothingThatCameLater) {
   destroy(job[0], to);
 }
 
+// The same of one that has read all that came before.
+TEST(HostMulticast, WhoHasReadAllAndIsLostReadsNothingThatCameLater) {
+  TestJob job(3);
+  std::shared_ptr<Multicast> to = multicast(job[0], {1, 2});
+  constexpr std::uint64_t before = 129;  // all but the first go by the ring, and are given back at once
+  for (std::uint64_t value = 0; value < before; ++value) send(job[0], *to, value);
+  while (job[1].messages.size() < before) job[1].serve();
+  job[0].with([](Endpoint& endpoint) { endpoint.lose(1, Error(ErrorCode::peer_lost, "said the test")); });
+  for (std::uint64_t value = before; value < 140; ++value) send(job[0], *to, value);
+  job.settle();
+  EXPECT_EQ(values_at(job[1]), up_to(before));
+  EXPECT_TRUE(job[1].lost.contains(0));
+  EXPECT_EQ(sorted_values_at(job[2]), up_to(140));
+  destroy(job[0], to);
+}
+
 // More lists than rings, of which one sends while the others rest: it gets the ring of one of these, which then goes on
 // without, or gets one again.
 TEST(HostMulticast, RingsOfWhoRestsAreCalledBack) {
