@@ -161,6 +161,11 @@ EventService::EventService(fabric::Endpoint& endpoint)
 EventService::~EventService() = default;
 
 void EventService::check(Event event) const {
+  if (event.exists() && event.generation() == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "event " + std::to_string(event.bits()) +
+                    " was never made, on any node: use what Stretto returned, all 64 bits");
+  }
   if (event.owner() < endpoint_.size()) return;
   throw Error(ErrorCode::invalid_argument, "event " + std::to_string(event.bits()) + " names node " +
                                                std::to_string(event.owner()) + " of a job of " +

@@ -23,7 +23,7 @@ class EventService final : private fabric::MessageHandler {
 
   Event create() { return table_.create(); }
 
-  /// Throws Error(invalid_argument) for an event of a node that does not exist.
+  /// Throws Error(invalid_argument) for an event of a node that does not exist, and for one that nobody made.
   void check(Event event) const;
 
   /// Whether `event` has triggered as far as this node can know; if poisoned, `cause` (may be null) is set. Asking
@@ -32,8 +32,8 @@ class EventService final : private fabric::MessageHandler {
 
   /// Fires `waiter` when the event has triggered. Returns another state than `untriggered`, and leaves the waiter
   /// alone, when it has already, as far as that can be seen at once; `cause` is then set if it was poisoned. After a
-  /// shutdown, and where there is no memory to ask another node for its event, all counts as poisoned. Throws for an
-  /// event of a node that does not exist only.
+  /// shutdown, and where there is no memory to ask another node for its event, all counts as poisoned. Throws as
+  /// `check` only.
   EventState subscribe(Event event, Waiter* waiter, Cause* cause);
 
   /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.
@@ -64,8 +64,10 @@ class EventService final : private fabric::MessageHandler {
   bool is_shut_down() const noexcept { return shut_down_.load(std::memory_order_acquire); }
 
   EventTable& table() noexcept { return table_; }
-  /// Whether the event is one of the table's.
-  bool is_local(Event event) const noexcept { return event.owner() == endpoint_.self() && !event.is_barrier(); }
+  /// Whether the event is one of the table's, in which nothing has generation 0.
+  bool is_local(Event event) const noexcept {
+    return event.owner() == endpoint_.self() && !event.is_barrier() && event.generation() != 0;
+  }
 
   // Under the baton, for phase barriers.
   void complete_barrier(Event event, const Cause& cause);

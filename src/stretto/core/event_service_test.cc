@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -142,6 +143,28 @@ TEST(EventService, EventsOfNodesThatDoNotExistAreRefusedEverywhere) {
     }
     EXPECT_EQ(awaited, "invalid_argument");
     co_await node.spawn([] {});  // the task still suspends and resumes as it should
+  });
+}
+
+TEST(EventService, EventsThatNobodyMadeAreRefusedAndHarmNoOther) {
+  run_on("local:2", [](Node& node) -> Task<> {
+    const UserEvent mine = node.create_user_event();
+    const UserEvent fake(Event(node.id(), mine.slot() + 1, 0));
+    const UserEvent far(Event(1 - node.id(), mine.slot() + 1, 0));
+    for (const UserEvent none : {fake, far}) {
+      EXPECT_EQ(code_of([&] { none.trigger(); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { none.poison(Error(ErrorCode::io, "on purpose")); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { node.has_triggered(none); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { node.wait(none); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { node.merge({none, mine}); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { mine.trigger(none); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { node.spawn([] {}, SpawnOptions().after(none)); }), "invalid_argument");
+    }
+    std::set<Event> later;
+    for (int i = 0; i < 200; ++i) later.insert(node.create_user_event());
+    EXPECT_EQ(later.size(), 200U);
+    node.trigger(mine);
+    co_await mine;
   });
 }
 
