@@ -114,6 +114,11 @@ class Job(unittest.TestCase):
     def test_standard_input_is_empty(self):
         self.assertEqual(self.lines(run(2, "cat")), [])
 
+    def test_closed_standard_streams_hinder_nobody(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            result = call(["sh", "-c", f'exec "$@" {closed}', "sh", STRETTO, "run", "-n", "2", PROBE, "exchange"])
+            self.assertEqual((result.returncode, result.stderr), (0, ""), closed)
+
     def test_the_secret_is_neither_in_the_environment_nor_left_open_after_joining(self):
         script = "env | grep -c SECRET=; exec \"$0\" exchange"
         self.assertIn("0", self.lines(run(1, "sh", "-c", script, PROBE)))
@@ -288,6 +293,17 @@ class Hosts(unittest.TestCase):
     def test_remote_ranks_are_terminated_too(self):
         result = self.run_on("alpha,beta", 4, PROBE, "fail", "0", "6", options=["--grace", "0"])
         self.assertEqual(result.returncode, 6, result)
+
+    def test_an_agent_uses_as_many_descriptors_as_it_may(self):
+        agent = self.agent('shift; ulimit -S -n 40; exec env STRETTO_HOST_ID=$host "$@"')
+        result = self.run_on("alpha", 12, PROBE, "exchange", agent=agent)
+        self.assertEqual(result.returncode, 0, result)
+
+    def test_an_agent_without_standard_output(self):
+        for closed in (">&-", ">&- 2>&-"):
+            agent = self.agent(f'shift; exec env STRETTO_HOST_ID=$host "$@" {closed}')
+            result = self.run_on("alpha", 2, PROBE, "exchange", agent=agent)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), closed)
 
     def test_an_agent_that_cannot_reach_its_host(self):
         agent = self.agent("echo \"no route to $host\" >&2; exit 255")

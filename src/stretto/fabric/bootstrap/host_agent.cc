@@ -9,6 +9,7 @@
 #include "stretto/fabric/bootstrap/deployment.h"
 #include "stretto/fabric/bootstrap/launcher.h"
 #include "stretto/fabric/bootstrap/member_channel.h"
+#include "stretto/fabric/bootstrap/process.h"
 #include "stretto/fabric/bootstrap/process_set.h"
 #include "stretto/fabric/bootstrap/socket.h"
 #include "stretto/fabric/bootstrap/wire.h"
@@ -120,6 +121,7 @@ class HostAgent {
 }  // namespace
 
 int serve_as_agent(const Environment& environment) {
+  prepare_to_start_processes();
   ::signal(SIGPIPE, SIG_IGN);
   const Deployment deployment = read_deployment();
   return HostAgent(deployment, environment).run();

@@ -1,7 +1,6 @@
 #include "stretto/fabric/bootstrap/launcher.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "stretto/base/affinity.h"
 #include "stretto/fabric/bootstrap/deployment.h"
 #include "stretto/fabric/bootstrap/host_id.h"
+#include "stretto/fabric/bootstrap/process.h"
 #include "stretto/fabric/bootstrap/process_set.h"
 #include "stretto/fabric/bootstrap/socket.h"
 #include "stretto/fabric/bootstrap/timer.h"
@@ -288,14 +288,6 @@ class JobLauncher {
   ProcessSet agents_;
 };
 
-/// A rank costs a few descriptors: use what the system allows.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void check(const LaunchOptions& options, const Environment& environment) {
   if (options.ranks == 0 || options.ranks > max_nodes) {
     throw Error(ErrorCode::invalid_argument,
@@ -327,7 +319,7 @@ std::vector<Rendezvous::Host> share_out(const LaunchOptions& options) {
 
 int launch(const LaunchOptions& options, const Environment& environment) {
   check(options, environment);
-  raise_descriptor_limit();
+  prepare_to_start_processes();
   return JobLauncher(options, environment).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,12 +68,31 @@ struct ChildSetup {
   }
 };
 
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", O_RDWR) != stream) throw_io("cannot open /dev/null");  // the lowest number that is free
+  }
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void make_non_blocking(const Descriptor& descriptor) {
   const int flags = ::fcntl(descriptor.number(), F_GETFL);
   if (flags < 0 || ::fcntl(descriptor.number(), F_SETFL, flags | O_NONBLOCK) < 0) throw_io("fcntl");
 }
 
 }  // namespace
+
+void prepare_to_start_processes() {
+  open_standard_streams();
+  raise_descriptor_limit();
+}
 
 Process::Process(const ProcessPlan& plan) {
   std::vector<std::string> command = plan.command;

@@ -12,6 +12,11 @@
 
 namespace stretto::fabric {
 
+/// Makes this process one that starts others, before it opens anything: each standard stream that is closed leads to
+/// nowhere, so that nothing else gets its number, and as many descriptors are used as the system allows, since a child
+/// takes a few. Throws as throw_io.
+void prepare_to_start_processes();
+
 /// What to start, and with what.
 struct ProcessPlan {
   std::vector<std::string> command;  ///< program (looked for in PATH) and arguments
