@@ -1,6 +1,8 @@
 #include "stretto/fabric/bootstrap/bootstrap.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -375,6 +377,28 @@ TEST(HostPort, ListensWhereItIsToldOnly) {
   EXPECT_THROW(listen_on("0.0.0.0"), Error);
   EXPECT_THROW(listen_on("::"), Error);
   EXPECT_THROW(listen_on("203.0.113.1"), Error) << "not an address of this machine";
+}
+
+int option_of(const Descriptor& socket, int level, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(socket.number(), level, option, &value, &size), 0);
+  return value;
+}
+
+// Otherwise the other end of a host that vanished would wait for two hours and more.
+TEST(HostPort, BothEndsAskWhetherTheOtherHostIsThere) {
+  const Listener listener = listen_on("127.0.0.1");
+  const Descriptor caller = connect_to(listener.endpoint);
+  ASSERT_TRUE(wait_for(listener.descriptor.number(), POLLIN, std::chrono::minutes(1)));
+  const Descriptor called = accept_at(listener.descriptor.number());
+  ASSERT_TRUE(called);
+  for (const Descriptor* const end : {&caller, &called}) {
+    EXPECT_EQ(option_of(*end, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_LE(option_of(*end, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+    EXPECT_LE(option_of(*end, IPPROTO_TCP, TCP_KEEPINTVL), 10);
+    EXPECT_LE(option_of(*end, IPPROTO_TCP, TCP_KEEPCNT), 5);
+  }
 }
 
 }  // namespace

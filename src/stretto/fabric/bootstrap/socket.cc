@@ -19,6 +19,11 @@
 namespace stretto::fabric {
 namespace {
 
+// A host that vanished is noticed after 10 s and three questions, where nothing is under way.
+constexpr int idle_seconds = 10;
+constexpr int question_seconds = 2;
+constexpr int questions = 3;
+
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 AddressList resolve(const std::string& host, const std::string& port, int flags) {
@@ -99,6 +104,17 @@ HostPort parse_endpoint(std::string_view text) {
   throw Error(ErrorCode::bad_input, "\"" + std::string(text) + "\" is not HOST:PORT or [IPv6]:PORT");
 }
 
+void set_option(const Descriptor& socket, int level, int option, int value) noexcept {
+  ::setsockopt(socket.number(), level, option, &value, sizeof value);
+}
+
+void keep_alive(const Descriptor& socket) {
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, question_seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
+}
+
 bool wait_for(int descriptor, short events, std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
@@ -122,9 +138,8 @@ Descriptor connect_to(const HostPort& endpoint) {
     }
     failure = connect_patiently(socket.number(), *address);
     if (failure != 0) continue;
-    const int on = 1;
-    ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(socket.number(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    keep_alive(socket);
     const int flags = ::fcntl(socket.number(), F_GETFL);
     if (flags < 0 || ::fcntl(socket.number(), F_SETFL, flags & ~O_NONBLOCK) < 0) throw_io("fcntl");
     return socket;
@@ -145,6 +160,7 @@ Listener listen_on(const std::string& host) {
   if (number < 0) throw_io("socket");
   if (::bind(number, addresses->ai_addr, addresses->ai_addrlen) != 0) throw_io("cannot bind to \"" + host + "\"");
   if (::listen(number, SOMAXCONN) != 0) throw_io("cannot listen on \"" + host + "\"");
+  keep_alive(listener.descriptor);
   listener.endpoint = local_endpoint(number);
   return listener;
 }

@@ -34,6 +34,13 @@ HostPort parse_endpoint(std::string_view text);
 /// A blocking, connected stream; tries each address of the name. Error(io) with the reason when none answers.
 Descriptor connect_to(const HostPort& endpoint);
 
+/// Sets an option that is an improvement only: a kernel may not have it.
+void set_option(const Descriptor& socket, int level, int option, int value) noexcept;
+
+/// Has a TCP connection end when the other host has vanished, 16 s after it last said anything, where nothing is under
+/// way. Of a listening socket: the connections that are accepted there.
+void keep_alive(const Descriptor& socket);
+
 /// A listening, non-blocking socket and where it can be reached.
 struct Listener {
   Descriptor descriptor;

@@ -88,10 +88,6 @@ std::uint16_t port_of(const Descriptor& socket) {
                                              : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
-void set(const Descriptor& socket, int level, int option, int value) {
-  setsockopt(socket.number(), level, option, &value, sizeof value);  // each is an improvement only
-}
-
 // What the kernel holds of a connection waits where nothing can overtake it, and in two-way traffic the
 // acknowledgements of the other direction wait behind it: with 64 KiB both directions of a link are full, with the
 // kernel's own choice they reach 75 % (docs/decisions/0019).
@@ -104,10 +100,6 @@ constexpr int large_send_buffer_bytes = 256 * 1024;
 // (docs/decisions/0032).
 constexpr std::string_view pacing_congestion_control = "bbr";
 constexpr std::string_view plain_congestion_control = "reno";  // in every kernel, and allowed to everybody
-// A host that vanished is noticed after 10 s and three questions, where nothing is under way.
-constexpr int idle_seconds = 10;
-constexpr int question_seconds = 2;
-constexpr int questions = 3;
 // Nobody answers a call: each attempt takes twice as long as the one before, 7 s in all.
 constexpr int connect_attempts = 2;
 
@@ -121,13 +113,10 @@ void avoid_pacing(const Descriptor& socket) {
 }
 
 void prepare(const Descriptor& socket) {
-  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_send_buffer(socket, SendBuffer::usual);
-  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, question_seconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
-  set(socket, IPPROTO_TCP, TCP_SYNCNT, connect_attempts);
+  keep_alive(socket);
+  set_option(socket, IPPROTO_TCP, TCP_SYNCNT, connect_attempts);
 }
 
 // Before it is connected, or listens for those that it answers: once a connection is paced, it stays so.
@@ -180,7 +169,7 @@ ListeningSocket listen_at(const IpAddress* only) {
     listening.socket = tcp_socket(AF_INET);
   }
   if (!listening.socket) throw_io("socket");
-  if (only == nullptr && anywhere.is_v6) set(listening.socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (only == nullptr && anywhere.is_v6) set_option(listening.socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   const SocketAddress address = socket_address(only != nullptr ? *only : anywhere, 0);
   if (bind(listening.socket.number(), address.get(), address.size) != 0) throw_io("cannot bind a socket");
   if (listen(listening.socket.number(), SOMAXCONN) != 0) throw_io("cannot listen");
@@ -229,11 +218,11 @@ Moved send_some(const Descriptor& socket, OpenPacket& open, std::span<const iove
 }
 
 void set_send_buffer(const Descriptor& socket, SendBuffer size) {
-  set(socket, SOL_SOCKET, SO_SNDBUF, size == SendBuffer::usual ? send_buffer_bytes : large_send_buffer_bytes);
+  set_option(socket, SOL_SOCKET, SO_SNDBUF, size == SendBuffer::usual ? send_buffer_bytes : large_send_buffer_bytes);
 }
 
 void set_least_heard(const Descriptor& socket, std::size_t bytes) {
-  set(socket, SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(bytes));
+  set_option(socket, SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(bytes));
 }
 
 Moved receive_some(const Descriptor& socket, ByteSpan place, ByteSpan then) {
