@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "stretto/base/units.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/node.h"
 
@@ -14,9 +15,6 @@ namespace {
 constexpr std::size_t stack_bytes = std::size_t{128} << 10U;
 // A guard page costs a mapping of its own, of which a process has some 65,000.
 constexpr std::uint32_t most_nodes_with_guards = 1000;
-
-// Virtual time is counted in picoseconds, in 63 bits.
-constexpr double last_second = 9e6;
 
 constexpr std::uint64_t label_ready = std::uint64_t{16} << 56U;
 constexpr std::uint64_t label_charge = std::uint64_t{17} << 56U;
@@ -72,7 +70,9 @@ bool SimEngine::runs(const Processor& processor) const { return unwinding_ || fa
 
 Processor* SimEngine::next(Worker& worker) {
   for (;;) {
-    if (finished_(argument_) || (failure_ != nullptr && !unwinding_)) return nullptr;
+    if (finished_(argument_)) return nullptr;
+    note_end_of_time();
+    if (failure_ != nullptr && !unwinding_) return nullptr;
     if (!fabric_.timeline().step()) {
       if (do_what_was_put_off()) continue;
       stuck_ = true;
@@ -90,6 +90,15 @@ Processor* SimEngine::next(Worker& worker) {
       }
     }
   }
+}
+
+// Where what is next would be too late.
+void SimEngine::note_end_of_time() {
+  const fabric::Timeline& timeline = fabric_.timeline();
+  if (unwinding_ || failure_ != nullptr || timeline.empty() || timeline.next_time() <= fabric::end_of_time) return;
+  failure_ = std::make_shared<const Error>(ErrorCode::invalid_argument,
+                                           "virtual time ends after " + format_duration(fabric::last_second) +
+                                               "; simulate a faster machine, or less of the program (STRETTO_FABRIC)");
 }
 
 // Returns whether there was anything.
@@ -116,7 +125,10 @@ void SimEngine::save_durations() {
 // What has not begun at a node's death never does: whoever waited for it may have gone, and taken with it what it uses.
 void SimEngine::before_task(Worker& worker) {
   const NodeId node = worker.held()->node().id();
-  if (launch_ > 0) pass(fabric::to_virtual(launch_));
+  if (launch_ > 0) {
+    check_end("the launch of a task", launch_);
+    pass(fabric::to_virtual(launch_));
+  }
   if (unwinding_ && !fabric_.alive(node)) {
     throw Error(ErrorCode::peer_lost, "node " + std::to_string(node) + " was killed before a task of its began");
   }
@@ -130,7 +142,9 @@ void SimEngine::begin_slice() noexcept {
 void SimEngine::end_slice() noexcept {
   if (clock_ == nullptr || unwinding_ || failure_ != nullptr) return;
   try {
-    pass(clock_->stop(worker_.held()->node().id()));
+    const fabric::VirtualTime duration = clock_->stop(worker_.held()->node().id());
+    check_end("a slice of a task", fabric::to_seconds(duration));
+    pass(duration);
   } catch (...) {
     failure_ = cause_of_current_exception("the end of a task's slice");
   }
@@ -138,12 +152,15 @@ void SimEngine::end_slice() noexcept {
 
 double SimEngine::now() const noexcept { return fabric::to_seconds(fabric_.timeline().now()); }
 
+void SimEngine::check_end(const char* what, double seconds) const {
+  if (now() + seconds <= fabric::last_second) return;
+  throw Error(ErrorCode::invalid_argument, std::string(what) + ": " + std::to_string(seconds) + " seconds after " +
+                                               std::to_string(now()) + "; virtual time ends after " +
+                                               std::to_string(fabric::last_second));
+}
+
 void SimEngine::charge(Worker& /*worker*/, double seconds) {
-  if (now() + seconds > last_second) {
-    throw Error(ErrorCode::invalid_argument, "charge: " + std::to_string(seconds) + " seconds after " +
-                                                 std::to_string(now()) + "; virtual time ends after " +
-                                                 std::to_string(last_second));
-  }
+  check_end("charge", seconds);
   const BetweenSlices pause(*this);
   pass(fabric::to_virtual(seconds));
 }

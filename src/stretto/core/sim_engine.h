@@ -54,6 +54,8 @@ class SimEngine final : public Engine {
   class ChargeOver;
 
   bool runs(const Processor& processor) const;
+  void note_end_of_time();
+  void check_end(const char* what, double seconds) const;
   void pass(fabric::VirtualTime duration);
   bool do_what_was_put_off();
 

@@ -216,6 +216,20 @@ TEST(Sim, VirtualTimeHasAnEndThatIsNamed) {
   });
 }
 
+std::uint64_t same(Node&, std::uint64_t number) { return number; }
+
+// More of them than fit.
+TEST(Sim, MessagesAndLaunchesReachTheEndOfVirtualTime) {
+  for (const char* const fabric : {"sim:2,latency=1000s", "sim:2,task=1000s"}) {
+    const std::string code = test::code_of([fabric] {
+      test::run_on(fabric, [](Node& node) -> Task<> {
+        for (std::uint64_t i = 0; i < 20'000; ++i) co_await node.spawn_on<same>(1 - node.id(), SpawnOptions(), i);
+      });
+    });
+    EXPECT_EQ(code, "invalid_argument") << fabric;
+  }
+}
+
 TEST(Sim, ThousandsOfNodesInOneProcess) {
   const std::string nodes = std::to_string(test::scaled(2000));
   std::uint64_t mains = 0;

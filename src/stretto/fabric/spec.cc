@@ -9,6 +9,7 @@
 #include "stretto/base/edit_distance.h"
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
+#include "stretto/fabric/sim/timeline.h"
 
 namespace stretto::fabric {
 
@@ -167,6 +168,32 @@ std::uint32_t read_nodes(std::string_view& rest) {
   return nodes;
 }
 
+// Virtual time has 63 bits: what follows from one message must fit behind all that came before.
+constexpr double longest_seconds = 1000;
+constexpr double least_bandwidth = 10e3;
+
+void check_times(const SimOptions& sim) {
+  struct Time {
+    const char* name;
+    double SimOptions::* seconds;
+  };
+  for (const auto& [name, seconds] :
+       {Time{"latency", &SimOptions::latency}, Time{"overhead", &SimOptions::overhead}, Time{"gap", &SimOptions::gap},
+        Time{"jitter", &SimOptions::jitter}, Time{"inside_latency", &SimOptions::inside_latency},
+        Time{"inside_overhead", &SimOptions::inside_overhead}, Time{"delay", &SimOptions::delay},
+        Time{"task", &SimOptions::task}, Time{"detection", &SimOptions::detection}}) {
+    if (sim.*seconds <= longest_seconds) continue;
+    throw Error(ErrorCode::bad_input,
+                std::string(name) + " is " + format_duration(sim.*seconds) + "; at most 1000s can be simulated");
+  }
+  for (const auto& [name, seconds] : {Time{"bandwidth", &SimOptions::seconds_per_byte},
+                                      Time{"inside_bandwidth", &SimOptions::inside_seconds_per_byte}}) {
+    if (sim.*seconds <= 1 / least_bandwidth) continue;
+    throw Error(ErrorCode::bad_input, std::string(name) + " is " + format_bandwidth(1 / (sim.*seconds)) +
+                                          "; at least 10KB/s can be simulated");
+  }
+}
+
 // What no option can see alone.
 void check(const SimOptions& sim) {
   if (sim.hosts > sim.nodes) {
@@ -177,6 +204,10 @@ void check(const SimOptions& sim) {
     if (fault.node >= sim.nodes) {
       throw Error(ErrorCode::bad_input, "kill names node " + std::to_string(fault.node) + " of a job of " +
                                             std::to_string(sim.nodes) + " nodes");
+    }
+    if (fault.seconds > last_second) {
+      throw Error(ErrorCode::bad_input, "kill names a time of " + format_duration(fault.seconds) +
+                                            "; virtual time ends after " + format_duration(last_second));
     }
   }
   if (!sim.record.empty() && !sim.replay.empty()) {
@@ -199,6 +230,7 @@ Spec parse_spec(std::string_view text) {
     spec.kind = Spec::Kind::sim;
     spec.sim.nodes = read_nodes(rest);
     read_options(spec, rest, kind);
+    check_times(spec.sim);
     check(spec.sim);
   } else if (kind == "cluster" && rest.empty()) {
     spec.kind = Spec::Kind::cluster;

@@ -137,6 +137,23 @@ TEST(Spec, WhatIsNotUnderstoodIsRefusedWithTheRemedy) {
   }
 }
 
+// Picoseconds in 63 bits would be over before.
+TEST(Spec, MachinesTooSlowForVirtualTimeAreRefused) {
+  for (const char* const name :
+       {"latency", "overhead", "gap", "inside_latency", "inside_overhead", "jitter", "delay", "task", "detection"}) {
+    const std::string text = refusal("sim:2," + std::string(name) + "=3000h");
+    EXPECT_NE(text.find(std::string(name) + " is 3000 h; "), std::string::npos) << text;
+    EXPECT_EQ(refusal("sim:2," + std::string(name) + "=1000s"), "accepted");
+  }
+  for (const char* const name : {"bandwidth", "inside_bandwidth"}) {
+    const std::string text = refusal("sim:2," + std::string(name) + "=0.5B/s");
+    EXPECT_NE(text.find(std::string(name) + " is 0.5 B/s; "), std::string::npos) << text;
+    EXPECT_EQ(refusal("sim:2," + std::string(name) + "=10KB/s"), "accepted");
+  }
+  EXPECT_NE(refusal("sim:2,kill=1@3000h").find("kill names a time of 3000 h; "), std::string::npos);
+  EXPECT_EQ(refusal("sim:2,kill=1@2000h"), "accepted");
+}
+
 // Mutations of a good text: accepted or refused as bad input, never anything else.
 TEST(Spec, MutationsAreReadOrRefused) {
   const std::string good = "sim:16,latency=1.5us,bandwidth=5GB/s,seed=7,reorder=0.25,kill=3@1.5ms,kill=4#17";

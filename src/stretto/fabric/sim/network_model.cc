@@ -4,6 +4,13 @@
 
 namespace stretto::fabric {
 
+namespace {
+
+// No later than what ends the job, so that no sum overflows.
+VirtualTime later_of(VirtualTime a, VirtualTime b) { return std::min(std::max(a, b), end_of_time + 1); }
+
+}  // namespace
+
 NetworkModel::NetworkModel(const SimOptions& options)
     : options_(options),
       between_{to_virtual(options.latency), to_virtual(options.overhead), to_virtual(options.gap),
@@ -19,13 +26,13 @@ VirtualTime NetworkModel::reach(NodeId from, NodeId to, std::size_t bytes, Virtu
   if (from == to) return now;
   const Link& its = link(from, to);
   VirtualTime& processor = processor_free_[from];
-  processor = std::max(now, processor) + its.overhead;
+  processor = later_of(now, processor) + its.overhead;
   if (share_host(from, to)) {
     processor += its.streaming(bytes);
     left_[from] = processor;
   } else {
     VirtualTime& wire = wires_[options_.host_of(from)].outward;
-    left_[from] = std::max(processor, wire);
+    left_[from] = later_of(processor, wire);
     wire = left_[from] + its.gap + its.streaming(bytes);
   }
   return arrive(its, left_[from]);
@@ -48,14 +55,14 @@ VirtualTime NetworkModel::land(NodeId from, NodeId to, std::size_t bytes, Virtua
   if (share_host(from, to)) return now;
   const Link& its = link(from, to);
   VirtualTime& wire = wires_[options_.host_of(to)].inward;
-  const VirtualTime begin = std::max(now, wire);
+  const VirtualTime begin = later_of(now, wire);
   wire = begin + its.gap + its.streaming(bytes);
   return begin + its.streaming(bytes);
 }
 
 VirtualTime NetworkModel::handle(NodeId from, NodeId to, VirtualTime now) {
   if (from == to) return now;
-  processor_free_[to] = std::max(now, processor_free_[to]) + link(from, to).overhead;
+  processor_free_[to] = later_of(now, processor_free_[to]) + link(from, to).overhead;
   return processor_free_[to];
 }
 

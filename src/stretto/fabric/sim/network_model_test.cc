@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace stretto::fabric {
@@ -50,6 +52,28 @@ TEST(NetworkModel, AReceiversWireTakesAsLong) {
   }
   EXPECT_EQ(network.land(1, 2, 4097, 0), 4096 * nanosecond) << "receivers are independent";
   EXPECT_EQ(network.reach(3, 2, 0, 0), 1200 * nanosecond) << "and the ways in and out, too";
+}
+
+// However much is sent at once, no time is before an earlier one for want of bits.
+TEST(NetworkModel, TimesStayInOrderAtTheEndOfVirtualTime) {
+  SimOptions slow = machine();
+  slow.overhead = slow.latency = 1000;
+  slow.seconds_per_byte = slow.inside_seconds_per_byte = 1e-4;
+  constexpr std::size_t much = std::size_t{1} << 30U;
+  NetworkModel network(slow);
+  slow.hosts = 2;
+  NetworkModel inside(slow);
+  using Ask = std::function<VirtualTime()>;
+  for (const Ask& ask :
+       {Ask([&] { return network.reach(0, 1, much, 0); }), Ask([&] { return network.land(2, 3, much, 0); }),
+        Ask([&] { return network.handle(1, 2, 0); }), Ask([&] { return inside.reach(0, 1, much, 0); })}) {
+    VirtualTime last = 0;
+    for (int k = 0; k < 20'000; ++k) {
+      const VirtualTime next = ask();
+      ASSERT_GE(next, std::exchange(last, next));
+    }
+    EXPECT_GT(last, end_of_time);
+  }
 }
 
 TEST(NetworkModel, ANodeSendsAndHandlesOneAfterAnother) {

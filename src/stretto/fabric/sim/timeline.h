@@ -13,6 +13,10 @@ using VirtualTime = std::int64_t;
 
 inline constexpr double picoseconds_per_second = 1e12;
 
+/// A simulated job is over then, 104 days after its start. What is added to it at once does not overflow.
+inline constexpr double last_second = 9e6;
+inline constexpr auto end_of_time = static_cast<VirtualTime>(last_second * picoseconds_per_second);
+
 /// A duration in seconds (not negative, at most some weeks) in virtual time, rounded to the nearest picosecond.
 VirtualTime to_virtual(double seconds);
 inline double to_seconds(VirtualTime time) { return static_cast<double>(time) / picoseconds_per_second; }
