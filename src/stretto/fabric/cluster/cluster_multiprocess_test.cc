@@ -295,6 +295,24 @@ TEST(ClusterProcesses, AStoppedProcessIsSlowNotDead) {
   EXPECT_EQ(ForkJob::result_of(slow), 0);
 }
 
+/// What a node has published that answers nobody who calls on it.
+struct SilentNode {
+  explicit SilentNode(Bootstrap& member) {
+    door.open([](NodeId) { return false; }, {});
+    const cluster::HostCard card = cluster::make_card(door.name(), secret, 1024, 1U << 20U);
+    const std::string_view host = member.host();
+    member.put("cluster.host", std::as_bytes(std::span(host.data(), host.size())));
+    member.put("cluster.machine", std::as_bytes(std::span(host.data(), host.size())));
+    member.put("cluster.cores", bytes_of(std::uint32_t{1}));
+    member.put("cluster.tuning", bytes_of(std::uint64_t{0}));
+    member.put("cluster.card", bytes_of(card));
+    member.fence();
+  }
+  const cluster::Secret secret = cluster::make_secret();
+  cluster::Watcher watcher;
+  cluster::Door door{watcher, 0, secret};
+};
+
 // Rank 1 publishes a card and dies: before anybody calls, or while rank 0 waits for its answer.
 TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
   for (const bool answers_the_door : {false, true}) {
@@ -302,24 +320,39 @@ TEST(ClusterProcesses, ADeathDuringTheStartIsSeen) {
     const pid_t survivor =
         job.start(0, [](Member member) { return outlive(std::move(member), [](TestNode&) { return 0; }); });
     const pid_t dying = job.start(1, [&](Member member) {
-      const cluster::Secret secret = cluster::make_secret();
-      cluster::Watcher watcher;
-      cluster::Door door(watcher, 0, secret);
-      door.open([](NodeId) { return false; }, {});
-      const cluster::HostCard card = cluster::make_card(door.name(), secret, 1024, 1U << 20U);
-      const std::string_view host = member->host();
-      member->put("cluster.host", std::as_bytes(std::span(host.data(), host.size())));
-      member->put("cluster.machine", std::as_bytes(std::span(host.data(), host.size())));
-      member->put("cluster.cores", bytes_of(std::uint32_t{1}));
-      member->put("cluster.tuning", bytes_of(std::uint64_t{0}));
-      member->put("cluster.card", bytes_of(card));
-      member->fence();
+      SilentNode node(*member);
       std::uint64_t tag = 0;
-      if (answers_the_door) watcher.wait({&tag, 1}, -1);
+      if (answers_the_door) node.watcher.wait({&tag, 1}, -1);
       return std::raise(SIGKILL);
     });
     EXPECT_EQ(ForkJob::result_of(dying), -SIGKILL);
     EXPECT_EQ(ForkJob::result_of(survivor), 0);
+  }
+}
+
+// Its connection does not tell: a child of it may hold on to the other end.
+TEST(ClusterProcesses, AProcessThatIsNoMoreIsLostDuringTheStart) {
+  ForkJob job(2);
+  Gate over;
+  const pid_t survivor = job.start(0, [](Member member) {
+    if (!test::refuse_call(SYS_pidfd_open, ESRCH)) return 3;
+    return outlive(std::move(member), [](TestNode&) { return 0; });
+  });
+  const pid_t silent = job.start(1, [&](Member member) {
+    const SilentNode node(*member);
+    over.wait();
+    return 0;
+  });
+  EXPECT_EQ(ForkJob::result_of(survivor), 0);
+  over.open();
+  EXPECT_EQ(ForkJob::result_of(silent), 0);
+}
+
+TEST(ClusterProcesses, WhereProcessesCannotBeWatchedTheirConnectionsAre) {
+  for (const int error : {ENOSYS, EPERM}) {
+    run_job(2, [error](NodeId, Member member) {
+      return test::refuse_call(SYS_pidfd_open, error) ? exchange_all(std::move(member), 10) : 9;
+    });
   }
 }
 
@@ -384,6 +417,23 @@ TEST(ClusterProcesses, TooFewDescriptorsAreANamedErrorAndADeathToTheOthers) {
     EXPECT_EQ(ForkJob::result_of(meagre), 0) << "with " << further << " further descriptors";
     EXPECT_EQ(ForkJob::result_of(survivor), 0);
   }
+}
+
+TEST(ClusterProcesses, TooFewDescriptorsToWatchProcessesAreANamedError) {
+  ForkJob job(2);
+  const pid_t survivor =
+      job.start(0, [](Member member) { return outlive(std::move(member), [](TestNode&) { return 0; }); });
+  const pid_t meagre = job.start(1, [](Member member) {
+    if (!test::refuse_call(SYS_pidfd_open, EMFILE)) return 3;
+    try {
+      TestNode node(std::move(member));
+      return 1;
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::out_of_resources ? 0 : 2;
+    }
+  });
+  EXPECT_EQ(ForkJob::result_of(meagre), 0);
+  EXPECT_EQ(ForkJob::result_of(survivor), 0);
 }
 
 TEST(ClusterProcesses, ADeathOnAnotherHostIsSeenOnceTheyHaveTalked) {

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include "stretto/fabric/bootstrap/socket.h"
 
 namespace stretto::fabric::cluster {
 
@@ -25,11 +28,6 @@ constexpr int retry_ms = 1;
 bool is_readable(const Descriptor& descriptor) noexcept {
   pollfd query{descriptor.number(), POLLIN, 0};
   return descriptor && poll(&query, 1, 0) == 1;
-}
-
-Descriptor watch_process(std::int64_t process) {
-  if (process == getpid()) return {};  // a node of this process, as in tests
-  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
 }
 
 }  // namespace
@@ -135,8 +133,21 @@ void HostTransport::note_call(HostPeer& peer, Connection connection) {
   }
   peer.connection = std::move(connection.socket);
   watcher_.add(peer.connection.number(), tag_of_peer(peer.place));
-  peer.process = watch_process(peer.card.process);
-  if (peer.process) watcher_.add(peer.process.number(), tag_of_peer(peer.place));
+  watch_process(peer);
+}
+
+// Where the kernel has nothing to offer for that, its connection alone tells of its end.
+void HostTransport::watch_process(HostPeer& peer) {
+  if (peer.card.process == getpid()) return;  // a node of this process, as in tests
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(peer.card.process), 0));
+  if (process >= 0) {
+    peer.process = Descriptor(process);
+    watcher_.add(process, tag_of_peer(peer.place));
+  } else if (errno == ESRCH) {
+    end(peer, gone(peer, "its process has ended"));
+  } else if (is_shortage(errno)) {
+    throw_io("cannot watch the process of node " + std::to_string(peer.node));
+  }
 }
 
 bool HostTransport::look_around(int timeout_ms) {

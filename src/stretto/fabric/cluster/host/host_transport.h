@@ -73,6 +73,7 @@ class HostTransport final : public Transport {
   bool introduced(const HostPeer& peer) const;
   void call_on_all(std::vector<HostPeer*>& unknown);
   void note_call(HostPeer& peer, Connection connection);
+  void watch_process(HostPeer& peer);
   bool look_around(int timeout_ms);
   bool hear_from(HostPeer& peer);
   bool await_end(HostPeer& peer);
