@@ -112,19 +112,25 @@ int abort_job(const Arguments& arguments) {
   return 9;
 }
 
-/// A process that knows where the job is, but not its secret.
-int wrong_secret(const Arguments&) {
+/// Joins as one who knows where the job is, but not its secret; returns whether that was refused.
+bool is_refused_without_secret() {
   const stretto::Descriptor file(::memfd_create("guess", MFD_CLOEXEC));
   const std::string guess(32, 'g');
-  if (::write(file.number(), guess.data(), guess.size()) != 32) return 3;
+  if (::write(file.number(), guess.data(), guess.size()) != 32) return false;
   Environment environment = stretto::fabric::process_environment();
   environment.insert_or_assign("STRETTO_JOB_SECRET_FD", std::to_string(file.number()));
   try {
     stretto::fabric::connect(environment);
-    return 3;
+    return false;
   } catch (const Error& error) {
     say(error.message());
+    return true;
   }
+}
+
+/// The same before the job starts.
+int wrong_secret(const Arguments&) {
+  if (!is_refused_without_secret()) return 3;
   return exchange({});  // the true secret still works
 }
 
@@ -134,6 +140,27 @@ int strangers(const Arguments&) {
   std::vector<stretto::Descriptor> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(stretto::fabric::connect_to(endpoint));
   return exchange({});
+}
+
+/// As many silent connections as this process may have, once all are here; when these are gone, the next is heard.
+int crowd(const Arguments&) {
+  const auto mine = join();
+  mine->fence();
+  std::vector<stretto::Descriptor> silent;
+  if (mine->rank() == 0) {
+    const auto endpoint = stretto::fabric::parse_endpoint(::getenv("STRETTO_JOB_ENDPOINT"));
+    try {
+      for (;;) silent.push_back(stretto::fabric::connect_to(endpoint));
+    } catch (const Error&) {
+      say("crowded");
+    }
+  }
+  mine->fence();
+  silent.clear();
+  if (mine->rank() == 0 && !is_refused_without_secret()) return 3;
+  mine->fence();
+  mine->finalize();
+  return 0;
 }
 
 /// Says when all are here, then waits for SIGINT or SIGTERM and says which came.
@@ -179,11 +206,17 @@ int show_arguments(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Arguments&)>> actions{
-      {"exchange", exchange},   {"die", die},
-      {"die-early", die_early}, {"fail", fail},
-      {"abort", abort_job},     {"wrong-secret", wrong_secret},
-      {"strangers", strangers}, {"await-signal", await_signal},
-      {"outlive", outlive},     {"show-arguments", show_arguments},
+      {"exchange", exchange},
+      {"die", die},
+      {"die-early", die_early},
+      {"fail", fail},
+      {"abort", abort_job},
+      {"wrong-secret", wrong_secret},
+      {"strangers", strangers},
+      {"await-signal", await_signal},
+      {"crowd", crowd},
+      {"outlive", outlive},
+      {"show-arguments", show_arguments},
   };
   const auto action = actions.find(argc > 1 ? argv[1] : "");
   if (action == actions.end()) {

@@ -189,6 +189,12 @@ class Failure(unittest.TestCase):
                 named += 1
         self.assertGreater(named, 0)
 
+    def test_strangers_that_find_no_descriptor_wait(self):
+        result = call(["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", STRETTO, "run", "-n", "2", PROBE, "crowd"])
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("crowded", result.stdout)
+        self.assertEqual(result.stdout.count("cannot prove the job secret"), 1, result)
+
     def test_what_cannot_be_started_is_named(self):
         result = run(2, "./no-such-program")
         self.assertEqual(result.returncode, 1, result)

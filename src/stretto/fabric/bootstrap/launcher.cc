@@ -83,7 +83,7 @@ class JobLauncher {
       hurried_ = exit_code_.has_value();
       interrupt(signal);
     });
-    reactor_.watch(listener_.descriptor.number(), POLLIN, [this](short) { accept_all(); });
+    hear_callers();
   }
 
   int run() {
@@ -150,8 +150,24 @@ class JobLauncher {
 
   // Events.
 
+  void hear_callers() {
+    reactor_.watch(listener_.descriptor.number(), POLLIN, [this](short) { accept_all(); });
+  }
+
+  // Where there is no descriptor for the next caller, it may be one that the job needs, or else a stranger, who waits
+  // until a connection has gone.
+  Descriptor next_caller() {
+    try {
+      return accept_at(listener_.descriptor.number());
+    } catch (const Error&) {
+      if (rendezvous_.awaits_members()) throw;
+      reactor_.forget(listener_.descriptor.number());
+      return {};
+    }
+  }
+
   void accept_all() {
-    while (Descriptor socket = accept_at(listener_.descriptor.number())) {
+    while (Descriptor socket = next_caller()) {
       const ConnectionId id = next_connection_++;
       const int number = socket.number();
       connections_[id].socket = std::move(socket);
@@ -263,6 +279,7 @@ class JobLauncher {
     const auto found = connections_.find(id);
     reactor_.forget(found->second.socket.number());
     connections_.erase(found);
+    hear_callers();
   }
 
   const LaunchOptions& options_;

@@ -34,6 +34,10 @@ Rendezvous::Rendezvous(JobSecret secret, Options options) : secret_(secret), kee
   }
 }
 
+bool Rendezvous::awaits_members() const {
+  return std::any_of(hosts_.begin(), hosts_.end(), awaits_agent) || std::any_of(ranks_.begin(), ranks_.end(), awaits);
+}
+
 // --- Events ---------------------------------------------------------------------------------------------------------
 
 Instructions Rendezvous::connected(ConnectionId connection, const Nonce& nonce) {
@@ -403,16 +407,15 @@ void Rendezvous::finish_if_all_ended() {
 
 /// What of `host` the job waits for, in words; empty: nothing.
 std::string Rendezvous::awaited_of(const HostState& host) const {
-  if (host.host.remote && !host.agent && !host.left && !host.agent_ended) {
+  if (awaits_agent(host)) {
     return "host " + host.host.name + " has not answered yet: is it reached, and does it reach this one?";
   }
   const auto joined = [](const RankState& rank) { return rank.presence != Presence::expected; };
-  const auto missing = [&](const RankState& rank) { return !joined(rank) && !rank.ended; };
   const auto first = ranks_.begin() + host.first;
   const auto end = first + host.host.ranks;
-  const auto count = std::count_if(first, end, missing);
+  const auto count = std::count_if(first, end, awaits);
   if (count == 0 || std::none_of(ranks_.begin(), ranks_.end(), joined)) return {};
-  const auto rank = static_cast<NodeId>(std::find_if(first, end, missing) - ranks_.begin());
+  const auto rank = static_cast<NodeId>(std::find_if(first, end, awaits) - ranks_.begin());
   return name_of(rank) + (count == 1 ? "" : " and " + std::to_string(count - 1) + " more there") +
          (count == 1 ? " has" : " have") + " not joined the job yet";
 }

@@ -75,6 +75,9 @@ class Rendezvous {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
+  /// Whether somebody who belongs to the job may still have to connect.
+  bool awaits_members() const;
+
   /// Someone connected; `nonce` is fresh random bits for it.
   Instructions connected(ConnectionId connection, const Nonce& nonce);
   Instructions received(ConnectionId connection, ConstByteSpan bytes);
@@ -143,6 +146,10 @@ class Rendezvous {
   void finish_if_all_ended();
   void limit_strangers();
 
+  static bool awaits_agent(const HostState& host) {
+    return host.host.remote && !host.agent && !host.left && !host.agent_ended;
+  }
+  static bool awaits(const RankState& rank) { return rank.presence == Presence::expected && !rank.ended; }
   std::string awaited_of(const HostState& host) const;
   std::optional<NodeId> absent() const;
   std::string name_of(NodeId rank) const;

@@ -172,6 +172,23 @@ TEST(Rendezvous, SaysForWhomAJobHasWaitedForLong) {
   EXPECT_TRUE(scene.reports.empty());
 }
 
+TEST(Rendezvous, AwaitsMembersUntilAllHaveJoinedOrEnded) {
+  Scene scene({{"alpha", 1, true}, {"beta", 2, true}});
+  EXPECT_TRUE(scene.rendezvous.awaits_members());
+  scene.join(0);
+  scene.join(1);
+  scene.join(2);
+  EXPECT_TRUE(scene.rendezvous.awaits_members()) << "the agents";
+  scene.join(0, Role::agent);
+  scene.join(1, Role::agent);
+  EXPECT_FALSE(scene.rendezvous.awaits_members());
+  Scene local(2);
+  local.join(1);
+  EXPECT_TRUE(local.rendezvous.awaits_members());
+  local.perform(local.rendezvous.rank_exited(0, {}));
+  EXPECT_FALSE(local.rendezvous.awaits_members());
+}
+
 TEST(Rendezvous, SaysNothingOfProgramsThatNeverJoin) {
   Scene scene(2);
   scene.perform(scene.rendezvous.lasted(std::chrono::seconds(15)));
