@@ -81,9 +81,11 @@ struct CollectiveCall : CallKind {
   }
 };
 
+/// Whether it is served by a schedule whose ranks are not the group's.
+inline bool has_own_order(const CollectiveCall& call) noexcept { return call.set != nullptr && call.set->order; }
 /// The members of a group, by rank of the schedule that serves a call.
 inline const Group& members_of(const Group& group, const CollectiveCall& call) noexcept {
-  return call.set != nullptr && call.set->order ? *call.set->order : group;
+  return has_own_order(call) ? *call.set->order : group;
 }
 
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0

@@ -209,8 +209,7 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
       if (known == named_last_.end()) return;
       named = {*known, options.segments()};
     }
-    const auto search = [&](std::uint64_t stream_id) { return search_prepared(stream_id, group, call, named); };
-    const auto [its_stream, known] = recent_calls_.find(group, call, options, named, search);
+    const auto [its_stream, known] = find_known(group, call, options, named);
     if (known == nullptr || !known->keeps_any()) return;
     its_stream->make_room(1);
     has_begun = true;
@@ -233,12 +232,19 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
   return has_begun;
 }
 
+inline RecentCalls::Prepared CollectiveService::find_known(const Group& group, const CollectiveCall& call,
+                                                           const CollectiveOptions& options,
+                                                           const Named& named) noexcept {
+  const auto search = [&](std::uint64_t stream_id) { return search_prepared(stream_id, group, call, named); };
+  return recent_calls_.find(group, call, options, named, search);
+}
+
 RecentCalls::Prepared CollectiveService::search_prepared(std::uint64_t stream_id, const Group& group,
                                                          const CollectiveCall& call, const Named& named) noexcept {
   Stream* const its_stream = streams_.recent(stream_id);
-  PlanCache::OfGroup* const plans = its_stream == nullptr                ? nullptr
-                                    : &members_of(group, call) == &group ? its_stream->plans()
-                                                                         : plans_.find(members_of(group, call));
+  PlanCache::OfGroup* const plans = its_stream == nullptr ? nullptr
+                                    : has_own_order(call) ? plans_.find(members_of(group, call))
+                                                          : its_stream->plans();
   return {its_stream, plans == nullptr ? nullptr : plans->find(call, named)};
 }
 
@@ -300,7 +306,7 @@ Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const
     Stream& its_stream = stream(Stream::id_of(group, options.mixed_key()));
     const Group& members = members_of(group, call);
     PlanCache::OfGroup& plans = plans_of(members);
-    if (&members == &group) its_stream.note_plans(plans);
+    if (!has_own_order(call)) its_stream.note_plans(plans);
     Preparation& prepared = plans.prepare(call, named);
     arena::Owned<CollectiveOperation> operation(prepared.take_kept(std::move(call), options));
     if (operation == nullptr) operation = make();
@@ -312,6 +318,31 @@ Event CollectiveService::launch(const Group& group, CollectiveCall&& call, const
   arena::Owned<CollectiveOperation> operation = make();
   completion = operation->completion();
   endpoint_.context().post(operation.release());
+  return completion;
+}
+
+arena::Owned<CollectiveOperation> CollectiveService::reserve(const Group& group, const CollectiveCall& call,
+                                                             const CollectiveOptions& options, const Named& named,
+                                                             std::uint32_t calls) {
+  bool is_kept = false;
+  if (is_plain(call, options) || call.fused() != nullptr) {
+    try_run([&] {
+      const auto [its_stream, known] = find_known(group, call, options, named);
+      if (known == nullptr || !known->keeps_any()) return;
+      its_stream->make_room(calls);
+      is_kept = true;
+    });
+  }
+  if (is_kept) return nullptr;
+  return arena::make_owned<CollectiveOperation>(*this, group, CollectiveCall(call), options, named);
+}
+
+Event CollectiveService::start_reserved(arena::Owned<CollectiveOperation> reserved, const Group& group,
+                                        CollectiveCall&& call, const CollectiveOptions& options,
+                                        const Named& named) noexcept {
+  if (reserved == nullptr) return start_checked(group, std::move(call), options, named);
+  const Event completion = reserved->completion();
+  endpoint_.context().post(reserved.release());
   return completion;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/base/arena.h"
 #include "stretto/base/shared_copy.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
@@ -60,6 +61,13 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// keep work in the node's context (see Context::Rest). Throws Error(out_of_resources) where there is no memory to
   /// begin with; what is missing later poisons the event.
   Event start_checked(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
+  /// The same for one of `calls` that are begun together, in two steps. Takes the memory to begin with, or returns
+  /// null, where there is an operation that has served such a call.
+  arena::Owned<CollectiveOperation> reserve(const Group& group, const CollectiveCall& call,
+                                            const CollectiveOptions& options, const Named& named, std::uint32_t calls);
+  /// `reserved`: for this call. What is missing now poisons the event.
+  Event start_reserved(arena::Owned<CollectiveOperation> reserved, const Group& group, CollectiveCall&& call,
+                       const CollectiveOptions& options, const Named& named) noexcept;
 
   // For operations and streams, under the baton.
 
@@ -161,6 +169,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void note_named(const Named& named) noexcept;
   template <class Function>
   bool try_run(const Function& function);
+  RecentCalls::Prepared find_known(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
+                                   const Named& named) noexcept;
   bool repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options, Event& completion);
   RecentCalls::Prepared search_prepared(std::uint64_t stream_id, const Group& group, const CollectiveCall& call,
                                         const Named& named) noexcept;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "stretto/base/arena.h"
 #include "stretto/base/error.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/concurrent_plan.h"
@@ -66,6 +67,32 @@ CollectiveCall call_of(const ConcurrentPlan::Set& set, std::vector<ReduceCall>& 
   return FusedReduce::call_of(std::move(parts), first.groups.participates(me), first.groups.receives(me));
 }
 
+// What a node starts for a set of reduces.
+struct Start {
+  const ConcurrentPlan::Set* set;
+  const Group* members;
+  CollectiveCall call;
+  arena::Owned<CollectiveOperation> reserved;  // but for the first
+};
+
+// What takes memory to begin with, for all of them.
+std::vector<Start> starts_of(const ConcurrentPlan& plan, std::vector<ReduceCall>& calls, CollectiveService& service,
+                             const CollectiveOptions& options, const Named& named) {
+  const NodeId me = service.node().id();
+  std::vector<Start> starts;
+  starts.reserve(plan.sets.size());
+  for (const ConcurrentPlan::Set& set : plan.sets) {
+    const Group& members = calls[set.calls.front()].groups.members();
+    if (!members.contains(me)) continue;
+    starts.push_back({&set, &members, call_of(set, calls, me), nullptr});
+    Start& start = starts.back();
+    start.call.set = set.planned;
+    const auto count = static_cast<std::uint32_t>(starts.size());
+    if (count > 1) start.reserved = service.reserve(members, start.call, options, named, count);
+  }
+  return starts;
+}
+
 }  // namespace
 
 std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const CollectiveOptions& options,
@@ -80,15 +107,15 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   require_apart(calls);
   auto& plans = *static_cast<ConcurrentPlans*>(node.part(part_name));
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
-  // From here on nothing throws what the caller could have avoided.
+  // From here on nothing throws what the caller could have avoided, and once one has begun nothing at all.
   std::vector<Event> events(calls.size());
-  for (const ConcurrentPlan::Set& set : plan->sets) {
-    const Group& members = calls[set.calls.front()].groups.members();
-    if (!members.contains(node.id())) continue;
-    CollectiveCall call = call_of(set, calls, node.id());
-    call.set = set.planned;
-    const Event done = service.start_checked(members, std::move(call), options, named);
-    for (const std::size_t each : set.calls) events[each] = done;
+  bool has_begun = false;
+  for (Start& start : starts_of(*plan, calls, service, options, named)) {
+    const Event done = has_begun ? service.start_reserved(std::move(start.reserved), *start.members,
+                                                          std::move(start.call), options, named)
+                                 : service.start_checked(*start.members, std::move(start.call), options, named);
+    has_begun = true;
+    for (const std::size_t each : start.set->calls) events[each] = done;
   }
   return events;
 }

@@ -113,7 +113,9 @@ void CollectiveOperation::join_in_turn() {
   Cause shortage;
   try {
     its_stream = &service_.stream(stream_id_);
-    prepared = &service_.plans_of(group_).prepare(call_, named_);
+    PlanCache::OfGroup& plans = service_.plans_of(group_);
+    if (!has_own_order(call_)) its_stream->note_plans(plans);
+    prepared = &plans.prepare(call_, named_);
     make_ready(*its_stream, *prepared);
   } catch (...) {
     shortage = cause_of_current_exception("a collective");

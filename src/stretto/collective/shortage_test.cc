@@ -27,7 +27,7 @@ namespace {
 
 using test::Shortage;
 
-enum class Kind : std::uint8_t { plain, listed, sharded, fused };
+enum class Kind : std::uint8_t { plain, listed, sharded, fused, in_two_sets };
 /// What was called before: nothing, one that still waits for its precondition, one that is over.
 enum class Before : std::uint8_t { nothing, waiting, alike };
 /// Of what: a call while somebody has the node's baton, one while nobody has, the beginning of the one that waited.
@@ -38,7 +38,7 @@ struct When {
   Moment moment;
   Before before;
   friend std::ostream& operator<<(std::ostream& out, const When& when) {
-    constexpr std::array kinds{"plain", "listed", "sharded", "fused"};
+    constexpr std::array kinds{"plain", "listed", "sharded", "fused", "in_two_sets"};
     constexpr std::array moments{"posted", "called", "begun"};
     constexpr std::array befores{"nothing", "waiting", "alike"};
     return out << kinds[static_cast<std::size_t>(when.kind)] << '_' << moments[static_cast<std::size_t>(when.moment)]
@@ -54,7 +54,7 @@ class Call {
  public:
   Call(Node& node, Kind kind) : node_(node), kind_(kind), all_(Group::all(node)) {
     for (std::uint64_t i = 0; i < 2; ++i) input_[i] = test::contribution(i, node.id(), 0);
-    if (kind == Kind::fused) both_.emplace(all_, all_);
+    both_.emplace(all_, all_);
   }
 
   Event start(const CollectiveOptions& options = CollectiveOptions()) {
@@ -66,14 +66,19 @@ class Call {
       case Kind::listed:
         return allgather(node_, all_, first, out.first(all_.size()), std::vector<std::size_t>(all_.size(), 1), options);
       case Kind::sharded: return allreduce(node_, all_, std::array{first, second}, out.first(1), sum, options);
-      case Kind::fused: break;
+      case Kind::fused:
+      case Kind::in_two_sets: break;
     }
-    return concurrent(node_,
-                      {reduce_call(*both_, 1, first, out.first(1), sum),
-                       reduce_call(*both_, 1, second, out.subspan(1, 1), sum)},
-                      options)
-        .front();
+    const std::vector<Event> events = concurrent(
+        node_,
+        {reduce_call(*both_, 1, first, out.first(1), sum), reduce_call(*both_, 1, second, out.subspan(1, 1), sum)},
+        options, kind_ == Kind::fused ? Together::balanced_and_fused : Together::as_given);
+    other_ = events.back();
+    return events.front();
   }
+
+  /// Of what was started beside.
+  Event other() const { return other_; }
 
   bool is_right() const {
     std::array<std::uint64_t, most_nodes> expected{};
@@ -81,7 +86,7 @@ class Call {
       if (kind_ == Kind::listed) expected[node] = test::contribution(0, node, 0);
       if (kind_ != Kind::listed) expected[0] += test::contribution(0, node, 0);
       if (kind_ == Kind::sharded) expected[0] += test::contribution(1, node, 0);
-      if (kind_ == Kind::fused) expected[1] += test::contribution(1, node, 0);
+      if (kind_ == Kind::fused || kind_ == Kind::in_two_sets) expected[1] += test::contribution(1, node, 0);
     }
     return output_ == expected;
   }
@@ -91,6 +96,7 @@ class Call {
   Kind kind_;
   Group all_;
   std::optional<ReduceGroups> both_;
+  Event other_;
   std::array<std::uint64_t, 2> input_{};
   std::array<std::uint64_t, most_nodes> output_{};
 };
@@ -139,9 +145,13 @@ Event start_directly(Call& call, std::uint64_t number, Outcome& outcome) {
 
 Task<> expect_right_or_short(Node& node, Call& call, Event done, Outcome& outcome) {
   const std::string said = co_await test::outcome(done);
-  EXPECT_TRUE(said.empty() || said == shortage) << "node " << node.id() << ": " << said;
-  EXPECT_EQ(said.empty(), call.is_right());
-  if (node.id() == 0 && !said.empty()) outcome.has_failed = true;
+  const std::string said_beside = co_await test::outcome(call.other());
+  for (const std::string& each : {said, said_beside}) {
+    EXPECT_TRUE(each.empty() || each == shortage) << "node " << node.id() << ": " << each;
+  }
+  const bool is_done = said.empty() && said_beside.empty();
+  EXPECT_EQ(is_done, call.is_right());
+  if (node.id() == 0 && !is_done) outcome.has_failed = true;
 }
 
 // What was called before waits for `go`.
@@ -159,7 +169,10 @@ Task<> call_thrice(Node& node, const When& when, std::uint64_t number, Outcome& 
   const UserEvent go = node.create_user_event();
   Event first_done;
   if (when.before == Before::waiting) first_done = first.start(CollectiveOptions().after(go));
-  if (when.before == Before::alike) co_await first.start();
+  if (when.before == Before::alike) {
+    co_await first.start();
+    co_await first.other();
+  }
   const bool is_short = node.id() == 0;
   Event second_done;
   if (is_short && when.moment == Moment::posted) {
@@ -177,6 +190,7 @@ Task<> call_thrice(Node& node, const When& when, std::uint64_t number, Outcome& 
   co_await expect_right_or_short(node, second, second_done, outcome);
   if (when.before == Before::waiting) co_await expect_right_or_short(node, first, first_done, outcome);
   co_await third.start();
+  co_await third.other();
   EXPECT_TRUE(third.is_right());
 }
 
@@ -213,7 +227,7 @@ TEST_P(ShortageTest, LeavesNothingBehind) {
 
 std::vector<When> cases() {
   std::vector<When> all;
-  for (const Kind kind : {Kind::plain, Kind::listed, Kind::sharded, Kind::fused}) {
+  for (const Kind kind : {Kind::plain, Kind::listed, Kind::sharded, Kind::fused, Kind::in_two_sets}) {
     for (const Before before : {Before::nothing, Before::waiting, Before::alike}) {
       all.push_back({kind, Moment::posted, before});
       all.push_back({kind, Moment::called, before});
