@@ -23,6 +23,8 @@ constexpr std::uint32_t slots = Event::first_barrier_slot;
 constexpr std::uint32_t slots_of_page = 4096 / sizeof(std::uint64_t);
 constexpr std::size_t words_bytes = std::size_t{slots} * sizeof(std::uint64_t);
 constexpr std::size_t retired_bytes = slots / slots_of_page * sizeof(std::uint16_t);
+constexpr std::size_t ends_bytes = std::size_t{slots} * sizeof(Ends);
+constexpr std::size_t table_bytes = words_bytes + retired_bytes + ends_bytes;
 constexpr std::uint32_t refill_slots = 64;
 
 constexpr std::uint64_t make_word(std::uint32_t generation, std::uint64_t waiter) {
@@ -55,17 +57,18 @@ std::uint32_t this_thread_number() noexcept {
 
 EventTable::EventTable(NodeId self) : self_(self) {
   // Zero pages cost nothing until touched, and a page of used-up slots is given back by making it zero again.
-  void* const memory = mmap(nullptr, words_bytes + retired_bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     throw Error(ErrorCode::out_of_resources, std::string("cannot reserve address space for events: ") +
                                                  std::strerror(errno) + "; raise the limit (ulimit -v unlimited)");
   }
   words_ = static_cast<std::atomic<std::uint64_t>*>(memory);
   retired_ = reinterpret_cast<std::atomic<std::uint16_t>*>(static_cast<std::byte*>(memory) + words_bytes);
+  ends_ = reinterpret_cast<std::atomic<Ends>*>(static_cast<std::byte*>(memory) + words_bytes + retired_bytes);
 }
 
-EventTable::~EventTable() { munmap(words_, words_bytes + retired_bytes); }
+EventTable::~EventTable() { munmap(words_, table_bytes); }
 
 EventTable::FreeSlots& EventTable::lock_some() noexcept {
   const std::uint32_t mine = this_thread_number();
@@ -126,8 +129,10 @@ void EventTable::recycle(std::uint32_t slot) {
   free.locked.store(false, std::memory_order_release);
 }
 
-Event EventTable::create() {
+Event EventTable::create(Ends ends) {
   const std::uint32_t slot = take_slot();
+  // Slots mostly stay with their kind, and so does what other cores have read of them.
+  if (ends_[slot].load(std::memory_order_relaxed) != ends) set_ends(slot, ends);
   const std::uint32_t generation = generation_of(words_[slot].load(std::memory_order_relaxed));
   words_[slot].store(make_word(generation, 0), std::memory_order_relaxed);
   return {self_, slot, generation};
@@ -183,6 +188,15 @@ bool EventTable::trigger(Event event, const Cause& cause) noexcept {
   return true;
 }
 
+bool EventTable::trigger_unawaited(Event event) noexcept {
+  std::uint64_t old = make_word(event.generation(), 0);
+  if (!words_[event.slot()].compare_exchange_strong(old, after(event.generation()), std::memory_order_acq_rel)) {
+    return false;
+  }
+  finish(event, old);
+  return true;
+}
+
 [[gnu::hot]] Event EventTable::trigger_and_renew(Event event) noexcept {
   if (event.generation() == Event::max_generation) {
     trigger(event);
@@ -228,14 +242,18 @@ bool EventTable::was_created(Event event) const noexcept {
   return event.generation() == generation_of(word) && waiter_of(word) != free_mark;
 }
 
-void EventTable::poison_awaited(const Cause& cause) noexcept {
+bool EventTable::poison_awaited(const Cause& cause, Ends up_to) noexcept {
+  bool any = false;
   // Beyond all for a moment, where none is left and somebody asks.
   const std::uint32_t end = std::min(high_water_.load(std::memory_order_acquire), slots);
   for (std::uint32_t slot = 0; slot < end; ++slot) {
     const std::uint64_t word = words_[slot].load(std::memory_order_seq_cst);
     if (waiter_of(word) == 0 || waiter_of(word) >= free_mark) continue;
-    trigger({self_, slot, generation_of(word)}, cause);
+    // Read after the word: of another generation only where this one is over.
+    if (ends_[slot].load(std::memory_order_relaxed) > up_to) continue;
+    any |= trigger({self_, slot, generation_of(word)}, cause);
   }
+  return any;
 }
 
 }  // namespace stretto

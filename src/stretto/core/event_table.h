@@ -15,6 +15,10 @@ namespace stretto {
 
 enum class EventState : std::uint8_t { untriggered, triggered, poisoned };
 
+/// What becomes of an event that nobody triggers: nothing, or it still ends, since something of the runtime triggers it
+/// whatever happens, as a task does when it is over.
+enum class Ends : std::uint8_t { when_told, by_itself };
+
 /// The events that a node owns: one word a slot, {generation 24 | newest waiter 40}.
 ///
 /// Registering and triggering are compare-and-swaps that demand the generation. A slot whose word is zero
@@ -29,7 +33,11 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   EventTable& operator=(const EventTable&) = delete;
 
   /// A new untriggered event. Throws Error(out_of_resources) when 2^23 are untriggered or poisoned.
-  Event create();
+  Event create(Ends ends = Ends::when_told);
+
+  Ends ends(Event event) const noexcept { return ends_[event.slot()].load(std::memory_order_relaxed); }
+  /// From now on something triggers an event that only the program was to trigger.
+  void set_ends_by_itself(Event event) noexcept { set_ends(event.slot(), Ends::by_itself); }
 
   EventState query(Event event) const noexcept;
 
@@ -38,6 +46,9 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
 
   /// Triggers or poisons an event. Returns false, and does nothing, when it has triggered already.
   bool trigger(Event event, const Cause& cause = nullptr) noexcept;
+
+  /// Triggers an event clean if nobody waits for it; else returns false, and does nothing.
+  bool trigger_unawaited(Event event) noexcept;
 
   /// Triggers an event clean, and creates another one in its slot: cheaper than one after the other. no_event: it had
   /// triggered already, or was the slot's last.
@@ -52,8 +63,9 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   /// Whether such an event was ever created here; peers may name any.
   bool was_created(Event event) const noexcept;
 
-  /// Poisons every untriggered event that somebody waits for. For shutdown.
-  void poison_awaited(const Cause& cause) noexcept;
+  /// Poisons every untriggered event that somebody waits for, and that ends when told; or also those that end by
+  /// themselves. For shutdown. Returns whether there was any.
+  bool poison_awaited(const Cause& cause, Ends up_to = Ends::when_told) noexcept;
 
   /// Slots ever used: a measure of storage.
   std::uint32_t slots_used() const noexcept { return high_water_.load(std::memory_order_relaxed); }
@@ -69,6 +81,7 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   };
 
   std::uint32_t take_slot();
+  void set_ends(std::uint32_t slot, Ends ends) noexcept { ends_[slot].store(ends, std::memory_order_relaxed); }
   void recycle(std::uint32_t slot);
   void refill(FreeSlots& free);
   bool take_from_another(FreeSlots& free, std::size_t least);
@@ -80,6 +93,7 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   std::uint32_t first_generation_ = 1;
   std::atomic<std::uint64_t>* words_;    // reserved for all slots, zero until used
   std::atomic<std::uint16_t>* retired_;  // used-up slots, for each page of words
+  std::atomic<Ends>* ends_;              // by slot, of its newest generation
   std::atomic<std::uint32_t> high_water_{0};
   std::array<FreeSlots, 8> free_;
   mutable std::mutex causes_mutex_;

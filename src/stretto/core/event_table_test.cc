@@ -235,6 +235,57 @@ TEST(EventTable, ShutdownPoisonsWhatIsAwaitedAndNothingElse) {
   EXPECT_TRUE(table.trigger(ignored));
 }
 
+TEST(EventTable, WhatEndsByItselfIsPoisonedOnlyOnRequest) {
+  EventTable table(0);
+  const Event task = table.create(Ends::by_itself);
+  const Event user = table.create();
+  const Event late = table.create();
+  table.set_ends_by_itself(late);
+  std::vector<arena::Owned<Probe>> probes;
+  for (const Event event : {task, user, late}) {
+    table.subscribe(event, probes.emplace_back(arena::make_owned<Probe>()).get());
+  }
+  EXPECT_TRUE(table.poison_awaited(a_cause(ErrorCode::cancelled)));
+  EXPECT_FALSE(table.poison_awaited(a_cause(ErrorCode::cancelled)));
+  EXPECT_EQ(table.query(task), EventState::untriggered);
+  EXPECT_EQ(table.query(user), EventState::poisoned);
+  EXPECT_EQ(table.query(late), EventState::untriggered);
+  table.trigger(late);
+  EXPECT_TRUE(table.poison_awaited(a_cause(ErrorCode::cancelled), Ends::by_itself));
+  EXPECT_EQ(table.query(task), EventState::poisoned);
+  EXPECT_EQ(table.query(late), EventState::triggered);
+}
+
+TEST(EventTable, ASlotsNextEventEndsAsItIsCreatedTo) {
+  EventTable table(0);
+  for (const Ends ends : {Ends::by_itself, Ends::when_told, Ends::by_itself}) {
+    const Event event = table.create(ends);
+    EXPECT_EQ(event.slot(), 0U);
+    EXPECT_EQ(table.ends(event), ends);
+    const Event next = table.trigger_and_renew(event);
+    EXPECT_EQ(table.ends(next), ends);
+    table.trigger(next);
+  }
+}
+
+TEST(EventTable, WhatNobodyWaitsForMayBeTriggeredAlone) {
+  for (const std::uint32_t generation : {1U, Event::max_generation}) {
+    EventTable table(0);
+    table.set_first_generation(generation);
+    const Event ignored = table.create();
+    EXPECT_TRUE(table.trigger_unawaited(ignored));
+    EXPECT_FALSE(table.trigger_unawaited(ignored));
+    EXPECT_EQ(table.query(ignored), EventState::triggered);
+    const Event awaited = table.create();
+    const auto probe = arena::make_owned<Probe>();
+    table.subscribe(awaited, probe.get());
+    EXPECT_FALSE(table.trigger_unawaited(awaited));
+    EXPECT_EQ(probe->fired, 0);
+    EXPECT_TRUE(table.trigger(awaited));
+    EXPECT_FALSE(table.trigger_unawaited(awaited));
+  }
+}
+
 struct SharedProbe : Waiter {
   SharedProbe() noexcept : Waiter(&SharedProbe::note) {}
   static void note(Waiter* waiter, const Cause&) noexcept { ++static_cast<SharedProbe*>(waiter)->fired; }
