@@ -23,9 +23,8 @@ void Processor::post(Runnable* runnable) noexcept {
 }
 
 bool Processor::try_leave_idle() noexcept {
-  State idle = State::idle;
-  return state_.load(std::memory_order_seq_cst) == State::idle &&
-         state_.compare_exchange_strong(idle, State::ready_or_held, std::memory_order_seq_cst);
+  std::uint32_t changes = changes_.load(std::memory_order_seq_cst);
+  return changes % 2 == 0 && changes_.compare_exchange_strong(changes, changes + 1, std::memory_order_seq_cst);
 }
 
 Processor::Bucket& Processor::bucket(int priority) {
@@ -70,7 +69,7 @@ Runnable* Processor::pop() noexcept {
 }
 
 bool Processor::release() noexcept {
-  state_.store(State::idle, std::memory_order_seq_cst);
+  changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   return incoming_.load(std::memory_order_seq_cst) != nullptr && try_leave_idle();
 }
 

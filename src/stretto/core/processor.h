@@ -58,12 +58,14 @@ class Processor {  // NOLINT(clang-analyzer-optin.performance.Padding): what oth
   /// Lets go of it; if it has work left, it is made ready for any worker.
   void hand_on() noexcept;
 
+  /// How often it has come to have work, and to have none: odd while it is held or has some. The same even number
+  /// twice: it has rested in between. Any thread.
+  std::uint32_t changes() const noexcept { return changes_.load(std::memory_order_seq_cst); }
+
   /// For the engine's list of ready processors, under the engine's lock.
   Processor* next_ready = nullptr;
 
  private:
-  enum class State : std::uint8_t { idle, ready_or_held };
-
   struct Bucket {
     int priority;
     Runnable* first;
@@ -82,7 +84,7 @@ class Processor {  // NOLINT(clang-analyzer-optin.performance.Padding): what oth
   Kind kind_;
   std::vector<Bucket> buckets_;                           // by rising priority, none empty; only the holder touches it
   alignas(64) std::atomic<Runnable*> incoming_{nullptr};  // newest first
-  std::atomic<State> state_{State::idle};
+  std::atomic<std::uint32_t> changes_{0};
 };
 
 }  // namespace stretto

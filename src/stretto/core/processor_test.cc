@@ -83,6 +83,21 @@ TEST_F(ProcessorTest, BecomesReadyOnceForAnyNumberOfPosts) {
   EXPECT_EQ(engine_.take(), &processor_);
 }
 
+TEST_F(ProcessorTest, CountsHowOftenItComesToHaveWorkAndToHaveNone) {
+  Numbered first(0, 1);
+  Numbered second(0, 2);
+  EXPECT_EQ(processor_.changes(), 0U);
+  processor_.post(&first);
+  processor_.post(&second);
+  EXPECT_EQ(processor_.changes(), 1U);
+  EXPECT_EQ(pop(), 1);
+  processor_.hand_on();
+  EXPECT_EQ(processor_.changes(), 1U);
+  EXPECT_EQ(pop(), 2);
+  EXPECT_FALSE(processor_.release());
+  EXPECT_EQ(processor_.changes(), 2U);
+}
+
 TEST_F(ProcessorTest, HigherPrioritiesGoFirstOldestFirstAmongEquals) {
   std::deque<Numbered> all;
   int number = 0;

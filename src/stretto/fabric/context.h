@@ -122,6 +122,9 @@ class Context {
   /// Whether some thread has the baton. A hint. Any thread.
   bool held() const noexcept { return locked_.load(std::memory_order_relaxed); }
 
+  /// Whether some thread has the baton, or something is queued. A hint. Any thread.
+  bool busy() const noexcept { return held() || has_work(); }
+
   /// Whether this thread is serving some context, so that it must not wait for a baton.
   static bool serving() noexcept { return this_thread_.serves; }
 
