@@ -55,6 +55,48 @@ TEST_P(DeferredTest, TenThousandPendingCollectivesAddNoThread) {
   });
 }
 
+// A buffer that says whether it is there.
+struct Watched {
+  explicit Watched(std::atomic<bool>& its_flag) : is_there(its_flag) { is_there = true; }
+  ~Watched() { is_there = false; }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  std::atomic<bool>& is_there;
+  std::uint64_t word = 0;
+};
+
+// What fills a call's buffer may be at it when the job fails: who waits for the call goes on after that.
+TEST_P(DeferredTest, WhoWaitsForACallUnwindsAfterWhatThatComesAfter) {
+  std::atomic<bool> buffer_is_there{false};
+  std::atomic<int> late{0};
+  Runtime runtime(test::options_for(GetParam().of(2)));
+  const UserEvent all_wait = runtime.nodes()[1]->create_user_event();
+  const std::string failure = test::code_of([&] {
+    runtime.run([&](Node& node) -> Task<> {
+      if (node.id() == 1) {
+        co_await all_wait;
+        throw Error(ErrorCode::io, "on purpose");
+      }
+      Watched buffer(buffer_is_there);
+      Event never;
+      const auto fill = [&](Node& here) {
+        EXPECT_EQ(test::code_of([&] { here.wait(never); }), "cancelled");
+        late += buffer_is_there ? 0 : 1;
+      };
+      const SpawnOptions behind_this = SpawnOptions().processor(0);
+      const Event filled = node.spawn(fill, behind_this);
+      const std::span<std::uint64_t> data(&buffer.word, 1);
+      const Event done = allreduce(node, Group::all(node), data, data, sum, CollectiveOptions().after(filled));
+      never = node.create_user_event();  // last, so that it is told last
+      node.spawn([all_wait](Node& here) { here.trigger(all_wait); }, behind_this);
+      co_await done;
+    });
+  });
+  EXPECT_EQ(failure, "io");
+  EXPECT_EQ(late.load(), 0);
+}
+
 TEST_P(DeferredTest, BuffersAreNotTouchedBeforeThePrecondition) {
   run(4, [](Node& node) -> Task<> {
     const Group all = Group::all(node);

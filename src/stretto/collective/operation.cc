@@ -26,7 +26,7 @@ CollectiveOperation::CollectiveOperation(CollectiveService& service, const Group
       call_(std::move(call)),
       named_(named),
       precondition_(options.precondition()),
-      completion_(service.node().events().create()),
+      completion_(service.node().events().create(Ends::by_itself)),
       where_(options.where()),
       scratch_(service.endpoint().segment()) {}
 

@@ -25,8 +25,8 @@ struct EventService::Merge {
     Merge& merge;
   };
 
-  Merge(EventTable& event_table, Event merged, std::uint32_t count) noexcept
-      : table(event_table), result(merged), inputs(count), missing(count + 1) {}
+  Merge(EventService& owner, Event merged, std::uint32_t count) noexcept
+      : service(owner), result(merged), inputs(count), missing(count + 1) {}
 
   static std::size_t bytes(std::size_t count) { return sizeof(Merge) + count * sizeof(Input); }
   Input* input(std::size_t index) noexcept { return reinterpret_cast<Input*>(this + 1) + index; }
@@ -37,9 +37,10 @@ struct EventService::Merge {
     merge.done(1);
   }
 
-  // A failed input is told at once: another one may never come.
+  // A failed input is told at once: another one may never come. After a shutdown all do.
   void fail(const Cause& cause) noexcept {
-    if (!poisoned.exchange(true, std::memory_order_acq_rel)) table.trigger(result, cause);
+    if (poisoned.exchange(true, std::memory_order_acq_rel) || service.is_shut_down()) return;
+    service.table_.trigger(result, cause);
   }
 
   void done(std::uint32_t count) noexcept {
@@ -50,12 +51,16 @@ struct EventService::Merge {
     }
     const bool failed = poisoned.load(std::memory_order_acquire);
     const Event event = result;
-    EventTable& its_table = table;
+    EventService& its_service = service;
     arena::release(this, bytes(inputs));
-    if (!failed) its_table.trigger(event);
+    if (!failed) {
+      its_service.complete(event);
+    } else if (its_service.is_shut_down()) {
+      its_service.complete(event, its_service.shutdown_cause_);
+    }
   }
 
-  EventTable& table;
+  EventService& service;
   Event result;
   std::uint32_t inputs;
   std::atomic<std::uint32_t> missing;
@@ -204,17 +209,23 @@ EventState EventService::query(Event event, Cause* cause) {
 
 EventState EventService::subscribe(Event event, Waiter* waiter, Cause* cause) {
   if (!event.exists()) return EventState::triggered;
-  if (is_shut_down()) {
+  const bool is_late = is_shut_down();
+  if (!is_late && !is_local(event)) return subscribe_elsewhere(event, waiter, cause);
+  EventState state = EventState::poisoned;
+  if (!is_late || still_ends(event)) state = table_.subscribe(event, waiter);
+  if (state == EventState::untriggered) {
+    // Registered while the shutdown swept: nothing may wait any more.
+    if (shut_down_.load() && !still_ends(event)) table_.trigger(event, shutdown_cause_);
+  } else if (is_late) {
     *cause = shutdown_cause_;
     return EventState::poisoned;
+  } else if (state == EventState::poisoned) {
+    *cause = table_.cause_of(event);
   }
-  if (is_local(event)) {
-    const EventState state = table_.subscribe(event, waiter);
-    if (state == EventState::poisoned) *cause = table_.cause_of(event);
-    // Registered while the shutdown swept: nothing may wait any more.
-    if (state == EventState::untriggered && shut_down_.load()) table_.trigger(event, shutdown_cause_);
-    return state;
-  }
+  return state;
+}
+
+EventState EventService::subscribe_elsewhere(Event event, Waiter* waiter, Cause* cause) {
   check(event);
   try {
     endpoint_.context().post(arena::make<ObserveItem>(*this, event, waiter));
@@ -242,9 +253,19 @@ void EventService::trigger(Event event, const Cause& cause) {
               "event " + std::to_string(event.bits()) + " has triggered already: a user event is triggered once");
 }
 
+// As if the shutdown had poisoned it.
+void EventService::complete_late(Event event, const Cause& cause) noexcept {
+  if (cause != nullptr || !table_.trigger_unawaited(event)) table_.trigger(event, shutdown_cause_);
+}
+
+// Whether somebody may wait for it though all is over.
+bool EventService::still_ends(Event event) const noexcept {
+  return is_local(event) && table_.ends(event) == Ends::by_itself;
+}
+
 void EventService::trigger_quietly(Event event, const Cause& cause) noexcept {
   if (is_local(event)) {
-    table_.trigger(event, cause);
+    complete(event, cause);
   } else {
     endpoint_.context().post(arena::make<TriggerItem>(*this, event, cause));
   }
@@ -258,6 +279,7 @@ void EventService::trigger_after(Event event, Event precondition) {
     return;
   }
   auto* const forward = arena::make<Forward>(*this, event);
+  if (is_local(event)) table_.set_ends_by_itself(event);
   Cause cause;
   if (subscribe(precondition, forward, &cause) == EventState::untriggered) return;
   arena::destroy(forward);
@@ -272,7 +294,11 @@ Event EventService::merge(std::span<const Event> events) {
     check(event);
     const EventState state = is_local(event) || !event.exists() ? query(event) : EventState::untriggered;
     if (state == EventState::triggered) continue;
-    if (state == EventState::poisoned) return event;
+    if (state == EventState::poisoned) {
+      if (!is_shut_down()) return event;
+      if (waiting == 0) only = event;  // who waits for another one is told as well, when that is over
+      continue;
+    }
     ++waiting;
     only = event;
   }
@@ -288,12 +314,12 @@ Event EventService::merge(std::span<const Event> events) {
   void* const block = arena::allocate(bytes);
   Event result;
   try {
-    result = table_.create();
+    result = table_.create(Ends::by_itself);
   } catch (...) {
     arena::release(block, bytes);
     throw;
   }
-  Merge& merged = *::new (block) Merge(table_, result, waiting);
+  Merge& merged = *::new (block) Merge(*this, result, waiting);
   std::uint32_t used = 0;
   std::uint32_t over = 1;  // the count that keeps the record alive while it is being built
   for (const Event event : events) {

@@ -21,7 +21,7 @@ class EventService final : private fabric::MessageHandler {
   explicit EventService(fabric::Endpoint& endpoint);
   ~EventService() override;
 
-  Event create() { return table_.create(); }
+  Event create(Ends ends = Ends::when_told) { return table_.create(ends); }
 
   /// Throws Error(invalid_argument) for an event of a node that does not exist, and for one that nobody made.
   void check(Event event) const;
@@ -32,12 +32,19 @@ class EventService final : private fabric::MessageHandler {
 
   /// Fires `waiter` when the event has triggered. Returns another state than `untriggered`, and leaves the waiter
   /// alone, when it has already, as far as that can be seen at once; `cause` is then set if it was poisoned. After a
-  /// shutdown, and where there is no memory to ask another node for its event, all counts as poisoned. Throws as
-  /// `check` only.
+  /// shutdown all counts as poisoned but what is still to end by itself; so it does where there is no memory to ask
+  /// another node for its event. Throws as `check` only.
   EventState subscribe(Event event, Waiter* waiter, Cause* cause);
 
-  /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before.
-  void complete(Event event, const Cause& cause = nullptr) noexcept { table_.trigger(event, cause); }
+  /// Triggers an operation's completion, an event of this node; nothing happens if it was cancelled before. After a
+  /// shutdown who waits for it hears of that instead.
+  void complete(Event event, const Cause& cause = nullptr) noexcept {
+    if (is_shut_down()) {
+      complete_late(event, cause);
+    } else {
+      table_.trigger(event, cause);
+    }
+  }
 
   /// The same, clean, for who will have another operation, and takes its completion now. no_event: it has to create
   /// one.
@@ -51,15 +58,20 @@ class EventService final : private fabric::MessageHandler {
   /// Triggers it after `precondition`.
   void trigger_after(Event event, Event precondition);
 
-  /// An event that triggers when all of `events` have, and is poisoned as soon as one of them is.
+  /// An event that triggers when all of `events` have, and is poisoned as soon as one of them is; after a shutdown when
+  /// all are over.
   Event merge(std::span<const Event> events);
 
   /// Calls `observer(seconds, cause)` when the event triggers, with the time that `clock` shows then.
   void observe_time(Event event, std::function<double()> clock, std::function<void(double, const Cause&)> observer);
 
   /// From now on nothing waits any more: everything waited for is poisoned with `cause`, and so is what is waited
-  /// for later. Any thread that serves no context; the first cause stays.
+  /// for later. What ends by itself is when it does: who waits for a task does not go on before that has let go of what
+  /// it uses. Any thread that serves no context; the first cause stays.
   void shut_down(const Cause& cause);
+  /// Poisons what somebody waits for though it was to end by itself: where tasks wait for each other, none does.
+  /// Returns whether there was any. REQUIRES: shut_down was called; any thread.
+  bool poison_rest() noexcept { return table_.poison_awaited(shutdown_cause_, Ends::by_itself); }
 
   bool is_shut_down() const noexcept { return shut_down_.load(std::memory_order_acquire); }
 
@@ -84,7 +96,10 @@ class EventService final : private fabric::MessageHandler {
   void on_message(const fabric::Message& message) override;
   void check_user_event(Event event) const;
   void carry_out(EventInstructions& instructions);
+  EventState subscribe_elsewhere(Event event, Waiter* waiter, Cause* cause);
+  void complete_late(Event event, const Cause& cause) noexcept;
   void trigger_quietly(Event event, const Cause& cause) noexcept;
+  bool still_ends(Event event) const noexcept;
   void watch(Event event);
 
   fabric::Endpoint& endpoint_;

@@ -354,6 +354,51 @@ TEST(EventService, NothingWaitsAfterTheShutdown) {
   EXPECT_EQ(code_of([&] { node.wait(remote); }), "cancelled");
 }
 
+// Only when the task is over; a merge of it, when all is.
+TEST(EventService, WhatEndsByItselfDoesSoAfterTheShutdown) {
+  Runtime runtime(options_for("sim:1"));
+  Node& node = *runtime.nodes()[0];
+  EventService& events = node.events();
+  const Event task = events.create(Ends::by_itself);
+  const Event ignored = events.create(Ends::by_itself);
+  const UserEvent told = node.create_user_event();
+  const UserEvent after_task = node.create_user_event();
+  node.trigger(after_task, task);
+  const Event merged = node.merge({told, task});
+  std::vector<arena::Owned<test::Probe>> probes;
+  const auto subscribe = [&](Event event) {
+    Cause cause;
+    test::Probe* const probe = probes.emplace_back(arena::make_owned<test::Probe>()).get();
+    EXPECT_EQ(events.subscribe(event, probe, &cause), EventState::untriggered);
+    EXPECT_EQ(cause, nullptr);
+  };
+  for (const Event event : {Event(after_task), merged}) subscribe(event);
+  events.shut_down(test::a_cause(ErrorCode::cancelled));
+  EXPECT_EQ(code_of_cause(node.cause_of(told)), "cancelled");
+  for (const Event event : {task, node.merge({told, task}), node.merge({task, told})}) subscribe(event);
+  for (const auto& probe : probes) EXPECT_EQ(probe->fired, 0);
+  events.complete(task);
+  events.complete(ignored);
+  for (const auto& probe : probes) EXPECT_EQ(code_of_cause(probe->cause), "cancelled");
+  EXPECT_EQ(code_of_cause(node.cause_of(ignored)), "none");
+  Cause cause;
+  EXPECT_EQ(events.subscribe(ignored, probes.front().get(), &cause), EventState::poisoned);
+  EXPECT_EQ(code_of_cause(node.cause_of(node.merge({told, task}))), "cancelled");
+}
+
+TEST(EventService, WhatEndsByItselfMayBePoisonedInTheEnd) {
+  Runtime runtime(options_for("sim:1"));
+  Node& node = *runtime.nodes()[0];
+  const Event task = node.events().create(Ends::by_itself);
+  const UserEvent after_task = node.create_user_event();
+  node.trigger(after_task, task);
+  node.events().shut_down(test::a_cause(ErrorCode::cancelled));
+  EXPECT_TRUE(node.events().poison_rest());
+  EXPECT_FALSE(node.events().poison_rest());
+  EXPECT_EQ(code_of_cause(node.cause_of(task)), "cancelled");
+  EXPECT_EQ(code_of_cause(node.cause_of(after_task)), "cancelled");
+}
+
 TEST(EventService, NobodyWaitsForEverWhoSubscribesDuringTheShutdown) {
   for (std::uint64_t round = 0; round < scaled(400); ++round) {
     Runtime runtime(options_for("local:1", 1));

@@ -1,5 +1,6 @@
 #include "stretto/core/node.h"
 
+#include <algorithm>
 #include <semaphore>
 #include <string>
 #include <utility>
@@ -98,7 +99,7 @@ Processor& Node::processor(int index) {
 }
 
 Event Node::submit(TaskRecord& record, Event precondition) {
-  const Event completion = record.completion = events_.create();
+  const Event completion = record.completion = events_.create(Ends::by_itself);
   task_started();
   if (precondition.exists()) {
     Cause cause;
@@ -107,6 +108,18 @@ Event Node::submit(TaskRecord& record, Event precondition) {
   }
   record.processor.post(&record);
   return completion;
+}
+
+std::optional<std::uint64_t> Node::changes_at_rest() const noexcept {
+  if (endpoint_.context().busy()) return std::nullopt;
+  std::uint64_t sum = 0;
+  const auto rests = [&sum](const auto& processor) {
+    const std::uint32_t changes = processor->changes();
+    sum += changes;
+    return changes % 2 == 0;
+  };
+  if (!rests(service_) || !std::all_of(processors_.begin(), processors_.end(), rests)) return std::nullopt;
+  return sum;
 }
 
 void Node::task_finished(Event completion, const Cause& failure) noexcept {
@@ -173,7 +186,7 @@ void Node::wait_in_thread(Event event, Cause& cause) {
 }
 
 Future<double> Node::time_of(Event event) {
-  const Event known = events_.create();
+  const Event known = events_.create(Ends::by_itself);
   auto state = std::make_shared<Future<double>::State>();
   events_.observe_time(
       event, [this] { return now(); },

@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -140,10 +141,21 @@ class Node final : private fabric::EndpointObserver {
 
   void task_started() noexcept { live_tasks_.fetch_add(1, std::memory_order_relaxed); }
   void task_finished(Event completion, const Cause& failure) noexcept;
+  /// From now on no task begins, but those that do in any case: it is over when it would have, poisoned with `cause`.
+  /// For a job that failed: what a task was to use may be gone.
+  void refuse_tasks(const Cause& cause) noexcept {
+    refusal_ = cause;
+    refuses_tasks_.store(true, std::memory_order_release);
+  }
+  bool refuses_tasks() const noexcept { return refuses_tasks_.load(std::memory_order_acquire); }
+  /// Why. REQUIRES: refuses_tasks().
+  const Cause& refusal() const noexcept { return refusal_; }
   std::int64_t live_tasks() const noexcept { return live_tasks_.load(std::memory_order_acquire); }
   /// Gives the record its completion, which is returned, and the task its start. Throws Error(out_of_resources): the
   /// record is still the caller's then.
   Event submit(TaskRecord& record, Event precondition);
+  /// How often its processors have come to have work, and to have none; nothing while one has some, or the context has.
+  std::optional<std::uint64_t> changes_at_rest() const noexcept;
 
  private:
   void on_notification(NodeId, fabric::Notification) override {}
@@ -155,6 +167,8 @@ class Node final : private fabric::EndpointObserver {
   fabric::Endpoint& endpoint_;
   Engine& engine_;
   const Surroundings& surroundings_;
+  std::atomic<bool> refuses_tasks_{false};
+  Cause refusal_;  // written once, before refuses_tasks_
   EventService events_;
   fabric::Bulk bulk_;
   std::unique_ptr<BarrierService> barriers_;

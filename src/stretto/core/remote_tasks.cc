@@ -112,7 +112,8 @@ Event RemoteTasks::spawn(NodeId where, TaskType type, const SpawnOptions& option
   node_.events().check(options.precondition());
   const SpawnHeader header{type, 0, options.priority(), options.processor()};
   auto owned = arena::make_owned<Call>(*this, where, header, std::move(arguments), std::move(take_result));
-  const Event completion = node_.events().create();
+  // What another process does uses nothing of ours, and nobody need wait for it.
+  const Event completion = node_.events().create(is_here(where) ? Ends::by_itself : Ends::when_told);
   owned->header.completion = completion.bits();
   node_.task_started();
   Call* const call = owned.release();
@@ -211,9 +212,16 @@ void RemoteTasks::finish_here(const fabric::Message& message) {
   node_.task_finished(completion, cause);
 }
 
-void RemoteTasks::on_peer_gone(NodeId peer, const Cause& cause) {
+// Whether tasks of that node run in this process.
+bool RemoteTasks::is_here(NodeId where) const noexcept {
+  return node_.surroundings().one_process || where == node_.id();
+}
+
+// Poisons what was spawned on the nodes for which `given` holds, and is not over.
+template <class Given>
+void RemoteTasks::give_up(Given&& given, const Cause& cause) {
   for (auto it = pending_.begin(); it != pending_.end();) {
-    if (it->second.where != peer) {
+    if (!given(it->second.where)) {
       ++it;
       continue;
     }
@@ -223,9 +231,13 @@ void RemoteTasks::on_peer_gone(NodeId peer, const Cause& cause) {
   }
 }
 
+void RemoteTasks::on_peer_gone(NodeId peer, const Cause& cause) {
+  give_up([peer](NodeId where) { return where == peer; }, cause);
+}
+
 void RemoteTasks::cancel(const Cause& cause) {
   cancelled_ = cause;
-  for (const auto& [completion, call] : std::exchange(pending_, {})) node_.task_finished(completion, cause);
+  give_up([this](NodeId where) { return !is_here(where); }, cause);
 }
 
 }  // namespace stretto

@@ -49,8 +49,8 @@ class RemoteTasks final : private fabric::MessageHandler {
 
   /// Poisons what was spawned on a node that died, or left before it had begun. Under the baton.
   void on_peer_gone(NodeId peer, const Cause& cause);
-  /// Poisons all that was spawned elsewhere and is not over, and refuses what is spawned from now on, here or there.
-  /// For a job that failed, whose other processes may have nobody to tell them that it did. Under the baton.
+  /// Poisons what was spawned in other processes and is not over, and refuses what is spawned from now on, here or
+  /// there. For a job that failed, whose other processes may have nobody to tell them that it did. Under the baton.
   void cancel(const Cause& cause);
 
   /// Makes a function known in this process; called before main, once for each that the program spawns remotely.
@@ -70,6 +70,9 @@ class RemoteTasks final : private fabric::MessageHandler {
   void finish_here(const fabric::Message& message);
   void send_call(Call& call);
   void send_reply(Reply& reply);
+  bool is_here(NodeId where) const noexcept;
+  template <class Given>
+  void give_up(Given&& given, const Cause& cause);
 
   Node& node_;
   // Under the baton.

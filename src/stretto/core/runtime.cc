@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -131,6 +132,9 @@ struct Runtime::Parts {
   std::string binding;  // of the workers, for people
   bool used = false;
   bool job_failed = false;
+  // Of all processors, see Node::changes_at_rest.
+  std::optional<std::uint64_t> changes_at_last_look;
+  std::optional<std::uint64_t> changes_at_last_rest;
   // Of the mains: how many are to be waited for, which are over, and what the first failure is to others.
   std::mutex mains_mutex;
   std::condition_variable mains_changed;
@@ -149,6 +153,9 @@ struct Runtime::Parts {
     return std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->live_tasks() == 0; });
   }
   bool mains_are_over() const { return main_failure != nullptr || mains_left == 0; }
+  // Or nothing happens any more: those that are left wait for each other, or for another process.
+  bool tasks_have_settled() { return idle() || (simulator == nullptr && has_come_to_rest()); }
+  bool has_come_to_rest();
   bool operations_are_over() const {
     return std::all_of(nodes.begin(), nodes.end(),
                        [this](const auto& node) { return !alive(*node) || node->operations_are_over(); });
@@ -171,7 +178,8 @@ struct Runtime::Parts {
   bool bury_the_dead();
   void drain(const Cause& cause);
   void save_durations(bool failed);
-  bool wait_until(bool (*done)(const Parts&), const std::function<void()>& when_long = {});
+  bool poison_rest();
+  bool wait_until(bool (*done)(Parts&), const std::function<void()>& when_long = {});
   void tell_of_late_operations(const Cause& cause) const;
   Error deadlock() const;
   std::string who_waits() const;
@@ -354,7 +362,7 @@ std::string Runtime::Parts::who_waits() const {
 
 // On sim, runs what there is until `done` holds; elsewhere others do, and `when_long` is called once where that takes
 // longer than a stall. False when nothing can happen any more.
-bool Runtime::Parts::wait_until(bool (*done)(const Parts&), const std::function<void()>& when_long) {
+bool Runtime::Parts::wait_until(bool (*done)(Parts&), const std::function<void()>& when_long) {
   if (simulator == nullptr) {
     const double began = threads->now();
     bool is_told = !when_long || stall_seconds <= 0;
@@ -367,8 +375,8 @@ bool Runtime::Parts::wait_until(bool (*done)(const Parts&), const std::function<
     return true;
   }
   struct Condition {
-    const Parts& parts;
-    bool (*done)(const Parts&);
+    Parts& parts;
+    bool (*done)(Parts&);
   } condition{*this, done};
   return simulator->run(
       [](void* argument) {
@@ -398,7 +406,7 @@ Cause Runtime::Parts::run_mains(std::span<const Event> mains) {
     mains_changed.wait(lock, [this] { return mains_are_over(); });
     return main_failure;
   }
-  if (!wait_until([](const Parts& parts) { return parts.mains_are_over(); })) {
+  if (!wait_until([](Parts& parts) { return parts.mains_are_over(); })) {
     return std::make_shared<const Error>(deadlock());
   }
   return simulator->failure() != nullptr ? simulator->failure() : main_failure;
@@ -416,10 +424,33 @@ void Runtime::Parts::tell_of_late_operations(const Cause& cause) const {
 void Runtime::Parts::cancel(const Cause& cause) {
   for (const auto& node : nodes) node->cancel_operations(cause);
   // Or nobody does anything any more.
-  wait_until([](const Parts& parts) { return parts.operations_are_over(); }, [&] { tell_of_late_operations(cause); });
+  wait_until([](Parts& parts) { return parts.operations_are_over(); }, [&] { tell_of_late_operations(cause); });
+  if (job_failed) {
+    for (const auto& node : nodes) node->refuse_tasks(cause);
+  }
   for (const auto& node : nodes) node->events().shut_down(cause);
   if (!job_failed) return;
   for (const auto& node : nodes) node->cancel_remote_tasks(cause);  // their tasks may wait for us for ever
+}
+
+// Whether nothing has happened in this process since the last look, but something since it was last at rest: then only
+// another process, or a thread of the program's own, could go on with anything. When all operations are over.
+bool Runtime::Parts::has_come_to_rest() {
+  std::uint64_t sum = 0;
+  for (const auto& node : nodes) {
+    const std::optional<std::uint64_t> changes = node->changes_at_rest();
+    if (!changes) return false;
+    sum += *changes;
+  }
+  if (std::exchange(changes_at_last_look, sum) != sum) return false;
+  return std::exchange(changes_at_last_rest, sum) != sum;
+}
+
+// Of tasks that wait for each other none ends before it is told. Returns whether anything was waited for.
+bool Runtime::Parts::poison_rest() {
+  bool any = false;
+  for (const auto& node : nodes) any |= node->events().poison_rest();
+  return any;
 }
 
 // What a dead node still waits for will not come: it has lost everybody, itself included.
@@ -445,8 +476,10 @@ void Runtime::Parts::drain(const Cause& cause) {
   bury_the_dead();
   if (simulator != nullptr) simulator->exhume();
   cancel(cause);  // also where no task is left: merges and the like wait without one
-  while (!wait_until([](const Parts& parts) { return parts.idle(); })) {
-    if (!bury_the_dead()) throw deadlock();
+  for (;;) {
+    const bool may_go_on = wait_until([](Parts& parts) { return parts.tasks_have_settled(); });
+    if (idle()) return;
+    if (!bury_the_dead() && !poison_rest() && !may_go_on) throw deadlock();
   }
 }
 
@@ -482,7 +515,7 @@ void Runtime::run(Main main) {
   }
   std::vector<Event> mains;
   for (const auto& node : parts_->nodes) {
-    mains.push_back(node->spawn([&main](Node& here) { return main(here); }, SpawnOptions().processor(0)));
+    mains.push_back(node->spawn([&main](Node& here) { return main(here); }, SpawnOptions().processor(0).in_any_case()));
   }
   const Cause cause = parts_->run_mains(mains);
   parts_->job_failed = cause != nullptr;

@@ -73,10 +73,10 @@ class Runtime {
 
   /// Calls `main` once for each node of this process, as a task, and returns when all have returned and no task is
   /// left. Called once: again it throws Error(invalid_state). Tasks that still wait when the last main returns are
-  /// cancelled. When one main fails, the other nodes of the process are cancelled, those of other processes see this
-  /// one die, and its Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more,
-  /// Error(bad_input) when the job is not the one whose task durations it replays, and Error(io) when those that it
-  /// recorded cannot be written.
+  /// cancelled; those that wait for tasks, when these are over. When one main fails, the other nodes of the process are
+  /// cancelled likewise, and tasks that have not begun never do; those of other processes see this one die, and its
+  /// Error is thrown. On `sim`, throws Error(deadlock) when nothing can happen any more, Error(bad_input) when the job
+  /// is not the one whose task durations it replays, and Error(io) when those that it recorded cannot be written.
   void run(Main main);
   template <class F>
     requires(!std::is_constructible_v<Main, F> && std::is_invocable_v<F, Node&>)

@@ -105,6 +105,7 @@ auto Node::spawn(F&& function, const SpawnOptions& options) {
   events_.check(options.precondition());
   Processor& where = processor(options.processor());
   auto record = arena::make_owned<Spawned>(std::forward<F>(function), *this, where, options.priority());
+  record->is_refusable = options.refusable();
   using Value = typename Spawned::Value;
   if constexpr (std::is_void_v<Value>) {
     const Event completion = submit(*record, options.precondition());

@@ -26,14 +26,23 @@ class SpawnOptions {
     return *this;
   }
 
+  /// Begins also in a job that has failed meanwhile, when other tasks do not: for one that uses nothing of others. Not
+  /// of tasks on other nodes.
+  SpawnOptions& in_any_case() noexcept {
+    refusable_ = false;
+    return *this;
+  }
+
   Event precondition() const noexcept { return precondition_; }
   int priority() const noexcept { return priority_; }
   int processor() const noexcept { return processor_; }
+  bool refusable() const noexcept { return refusable_; }
 
  private:
   Event precondition_;
   int priority_ = 0;
   int processor_ = -1;
+  bool refusable_ = true;
 };
 
 }  // namespace stretto

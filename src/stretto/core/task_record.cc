@@ -21,6 +21,10 @@ void TaskRecord::start(Runnable* runnable, Worker& worker) noexcept {
     record.finish(std::exchange(record.cause, nullptr));
     return;
   }
+  if (record.node.refuses_tasks() && record.is_refusable) {
+    record.finish(record.node.refusal());
+    return;
+  }
   record.run = &TaskRecord::go_on;
   Cause failure;
   bool done = true;

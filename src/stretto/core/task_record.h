@@ -57,6 +57,7 @@ struct TaskRecord : Runnable {
   std::coroutine_handle<> next_resume;  // to be resumed now
   std::coroutine_handle<> suspended;    // to be resumed when the awaited event triggers
   bool is_coroutine = false;
+  bool is_refusable = true;  // does not begin in a job that has failed
 };
 
 }  // namespace stretto
