@@ -92,9 +92,10 @@ Field parse_field(std::string_view text) {
   Field field{FieldKind::number};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), field.value);
   if (end != text.data() + text.size()) return {FieldKind::text};
-  if (error == std::errc::result_out_of_range) return {FieldKind::too_large};
+  if (error == std::errc::result_out_of_range) return {FieldKind::out_of_range};
   if (error != std::errc() || !std::isfinite(field.value)) return {FieldKind::text};
-  if (std::abs(field.value) > most_value) return {FieldKind::too_large};
+  const double size = std::abs(field.value);
+  if (size > most_value || (size > 0 && size < least_value)) return {FieldKind::out_of_range};
   return field;
 }
 

@@ -19,11 +19,13 @@ enum class FieldKind : std::uint8_t {
   number,
   missing,  ///< nothing, or NA, N/A, NaN, null, in upper or lower case
   text,     ///< anything else, infinities and hexadecimal numbers too
-  too_large,
+  out_of_range,
 };
 
 /// The greatest absolute value that is accepted: fourth powers of deviations, summed over any file, stay finite.
 inline constexpr double most_value = 1e70;
+/// The least one, beside 0: fourth powers do not vanish.
+inline constexpr double least_value = 1e-70;
 
 struct Field {
   FieldKind kind = FieldKind::missing;

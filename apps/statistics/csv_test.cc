@@ -54,6 +54,8 @@ TEST(ParseField, Numbers) {
   EXPECT_EQ(value("2e3"), 2000);
   EXPECT_EQ(value("-1E-3"), -0.001);
   EXPECT_EQ(value("1e70"), 1e70);
+  EXPECT_EQ(value("-1e-70"), -1e-70);
+  EXPECT_EQ(value("0e-999"), 0);
   EXPECT_EQ(value("0.1"), 0.1);
 }
 
@@ -71,8 +73,8 @@ TEST(ParseField, Text) {
 }
 
 TEST(ParseField, WhatDoesNotFit) {
-  for (const char* const text : {"1.0001e70", "-1e71", "1e999", "-1e999", "1e-999"}) {
-    EXPECT_EQ(parse_field(text).kind, FieldKind::too_large) << text;
+  for (const char* const text : {"1.0001e70", "-1e71", "1e999", "-1e999", "1e-999", "9.999e-71", "-1e-100", "5e-324"}) {
+    EXPECT_EQ(parse_field(text).kind, FieldKind::out_of_range) << text;
   }
 }
 

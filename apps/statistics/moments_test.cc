@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "statistics/csv.h"
 #include "statistics/test_support.h"
 
 namespace statistics {
@@ -68,6 +69,19 @@ TEST(Moments, OfTwoPartsAreThoseOfTheWhole) {
     const std::span<const double> all(values);
     expect_same(CombineMoments()(Moments::of(all.first(first)), Moments::of(all.subspan(first))), whole);
     expect_same(CombineMoments()(Moments::of(all.subspan(first)), Moments::of(all.first(first))), whole);
+  }
+}
+
+TEST(Moments, OfTheLeastAndTheGreatestValuesHaveTheSameShape) {
+  const std::vector<double> values = some_numbers(1000, 5);
+  const Moments moments = Moments::of(values);
+  for (const double unit : {least_value, most_value / 8}) {
+    std::vector<double> scaled = values;
+    for (double& value : scaled) value *= unit;
+    const Moments of_scaled = Moments::of(scaled);
+    EXPECT_NEAR(*standard_deviation(of_scaled) / unit, *standard_deviation(moments), 1e-12) << unit;
+    EXPECT_NEAR(*skewness(of_scaled), *skewness(moments), 1e-12) << unit;
+    EXPECT_NEAR(*kurtosis(of_scaled), *kurtosis(moments), 1e-12) << unit;
   }
 }
 

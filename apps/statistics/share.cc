@@ -179,7 +179,7 @@ void take_row(const std::vector<std::string>& fields, const Layout& layout, Tabl
       case FieldKind::number: table.columns[i].push_back(field.value); break;
       case FieldKind::missing: table.columns[i].push_back(std::numeric_limits<double>::quiet_NaN()); break;
       case FieldKind::text: refuse(column() + " is not a number; --columns chooses others"); break;
-      case FieldKind::too_large: refuse(column() + " is beyond 1e70, or too small for double precision"); break;
+      case FieldKind::out_of_range: refuse(column() + " is beyond 1e70, or nearer to 0 than 1e-70"); break;
     }
   }
 }
