@@ -43,6 +43,9 @@ class Covariance {
   std::uint64_t rows() const { return rows_; }
   /// Of a column, over the complete rows.
   double mean(std::size_t column) const { return means_[column]; }
+  std::span<const double> means() const { return means_; }
+  /// Of the products of deviations, the whole matrix by rows.
+  std::span<const double> sums() const { return sums_; }
   /// The sum of the products of deviations / (n - 1). Nothing of fewer than two rows.
   std::optional<double> covariance(std::size_t x, std::size_t y) const;
   /// Nothing where one of the two columns does not vary.
@@ -60,7 +63,7 @@ class Covariance {
 
   std::uint64_t rows_ = 0;
   std::vector<double> means_;
-  std::vector<double> sums_;    // of products of deviations, the whole matrix by rows
+  std::vector<double> sums_;
   std::vector<double> factor_;  // L of the correlation matrix L L', by rows; empty where there is none
 };
 

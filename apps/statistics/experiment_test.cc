@@ -165,6 +165,25 @@ TEST_P(EveryMethod, IsTheSameInEveryRunOfASeed) {
   EXPECT_EQ(digest(first.findings), digest(second.findings));
 }
 
+TEST(Digest, IsOfTheCovariancesToo) {
+  const Table table = some_table(rows);
+  const std::vector<CoMoment> pairs = co_moments(table);
+  const auto digest_of = [&](const std::vector<CoMoment>& of_pairs) {
+    Findings findings;
+    findings.model = Model(std::vector<Moments>(table.columns.size()), of_pairs);
+    return digest(findings);
+  };
+  const std::uint64_t same = digest_of(pairs);
+  EXPECT_EQ(digest_of(pairs), same);
+  for (const auto& change : std::vector<void (*)(std::vector<CoMoment>&)>{[](auto& changed) { ++changed[0].count; },
+                                                                          [](auto& changed) { changed[0].mean_x += 1; },
+                                                                          [](auto& changed) { changed[1].sum += 1; }}) {
+    std::vector<CoMoment> changed = pairs;
+    change(changed);
+    EXPECT_NE(digest_of(changed), same);
+  }
+}
+
 TEST_P(EveryMethod, AFaultInTheFileStopsAllNodes) {
   std::string text = csv_of(table_);
   text += "1,2,three\n1,2\n";

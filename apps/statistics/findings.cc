@@ -102,7 +102,12 @@ std::uint64_t digest(const Findings& findings) {
   const auto add = [&result](const auto& values) {
     result = stretto::fnv1a_64(std::as_bytes(std::span(values)), result);
   };
+  const Covariance& covariance = findings.model.covariance;
+  const std::uint64_t rows = covariance.rows();
   add(findings.model.columns);
+  add(std::span(&rows, 1));
+  add(covariance.means());
+  add(covariance.sums());
   add(findings.counts);
   add(findings.deviations);
   return result;
