@@ -34,6 +34,7 @@ OPERATIONS = (
 
 
 def read_rows(paths):
+    """All rows of the files. A line that is no JSON object, as a run that was ended may leave it, is named and left out."""
     rows = []
     for path in paths:
         try:
@@ -42,9 +43,13 @@ def read_rows(paths):
             raise SystemExit(f"{path}: {error.strerror}; scripts/bench writes such files") from None
         for number, line in enumerate(lines, 1):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise SystemExit(f"{path}:{number}: not a JSON object: {error}") from None
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                row = None
+            if isinstance(row, dict):
+                rows.append(row)
+            else:
+                print(f"{path}:{number}: not a JSON object, left out", file=sys.stderr)
     return rows
 
 

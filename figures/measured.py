@@ -10,13 +10,16 @@ machine and day.
 
 from __future__ import annotations
 
-import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from common import ROOT, arguments_of, size_text, table, write
 from svg import BLUE, GREEN, INK, ORANGE, PINK, SKY, SOFT, YELLOW, Curve, Panel, chart
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from compare import read_rows  # noqa: E402
 
 PALETTE = (BLUE, SKY, GREEN, ORANGE, PINK, YELLOW, SOFT, INK)
 BY_RANKS = (8, 64 << 10, 1 << 20)
@@ -88,10 +91,6 @@ SHEETS = (
         Question("Beside MPI's graph of messages", "concurrent_reduce", rivals_variant="message graph"),
     )),
 )
-
-
-def read_rows(folder: Path) -> list[dict]:
-    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
 
 
 def who(row: dict) -> str:
@@ -169,7 +168,7 @@ def draw(sheet: Sheet, rows: list[dict], output: Path) -> bool:
 
 def main() -> None:
     arguments = arguments_of(__doc__, ())
-    rows = [row for row in read_rows(ROOT / "out/bench") if "operation" in row]
+    rows = [row for row in read_rows(sorted((ROOT / "out/bench").glob("*.jsonl"))) if "operation" in row]
     if not any([draw(sheet, rows, arguments.output) for sheet in SHEETS]):
         print("out/bench has no measurements to draw; scripts/bench and scripts/bench-hosts make them")
 

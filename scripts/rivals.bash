@@ -39,7 +39,8 @@ run_into() {
   timeout --kill-after=5 "$most_seconds" "$@" >"$out/rows" 2>"$out/errors" </dev/null &
   wait $!
   status=$?
-  sed -n "s|^{|{$noted$named|p" "$out/rows" >>"$file"
+  # Whole lines: of a run that was ended, the last one may be cut off.
+  sed -n "s|^{\(.*}\)$|{$noted$named\1|p" "$out/rows" >>"$file"
   ((status == 0)) && return
   cat "$out/errors" >&2
   local reason="exit code $status"

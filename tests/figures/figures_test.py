@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 FIGURES = Path(__file__).resolve().parents[2] / "figures"
 sys.path.insert(0, str(FIGURES))
 import common  # noqa: E402  (it lies beside the scripts)
+import measured  # noqa: E402
 
 NODES = (2, 4, 7)
 PAPER_RATIOS = {7: 5}
@@ -119,6 +120,17 @@ class Measured(Drawn):
         document = (self.folder / "drawn" / "measured_concurrent_reduces.md").read_text(encoding="utf-8")
         self.assertNotIn("| rival | 2 |", document)
         self.assertNotIn("sim", document)
+
+    def test_lines_that_are_cut_off_are_left_out(self):
+        rows = [{"operation": "allreduce", "rival": "a", "fabric": "processes", "ranks": 2, "bytes": size,
+                 "median_seconds": 1e-6} for size in (8, 1024)]
+        file = self.folder / "cut.jsonl"
+        file.write_text("\n".join([*map(json.dumps, rows), "7", '{"operation":"allr']), encoding="utf-8")
+        complaints = io.StringIO()
+        with contextlib.redirect_stderr(complaints):
+            self.assertEqual(measured.read_rows([file]), rows)
+        self.assertEqual(complaints.getvalue().replace(str(file), "cut"),
+                         "cut:3: not a JSON object, left out\ncut:4: not a JSON object, left out\n")
 
     def test_nothing_is_written_of_nothing(self):
         self.assertIn("no measurements to draw", self.measured({"operation": "machine", "model": "x", "cores": 1}))
