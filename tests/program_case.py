@@ -18,9 +18,14 @@ NODE_COUNTS = (1, 2, 3, 7, 16)
 
 
 def call(command, folder, **settings):
+    return call_into(subprocess.PIPE, command, folder, **settings)
+
+
+def call_into(out, command, folder, **settings):
+    """`out` gets what it prints."""
     announcing = ("STRETTO_", "PMI", "OMPI_", "SLURM_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(announcing)}
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=folder,
+    return subprocess.run([str(word) for word in command], stdout=out, stderr=subprocess.PIPE, text=True, cwd=folder,
                           env={**environment, **settings}, stdin=subprocess.DEVNULL)
 
 

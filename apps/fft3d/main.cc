@@ -9,5 +9,5 @@ int main(int argc, char** argv) {
   fft3d::Options options;
   const auto parse = [&] { return fft3d::parse_options(argc, argv); };
   if (const auto status = stretto::program::read_options("fft3d", parse, options)) return *status;
-  return stretto::program::run_program(argc, argv, options);
+  return stretto::program::run_program("fft3d", argc, argv, options);
 }

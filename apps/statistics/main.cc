@@ -55,5 +55,5 @@ int main(int argc, char** argv) {
   if (const auto ended = stretto::program::read_options("statistics", parse, options)) return *ended;
   std::atomic<int> status = 0;
   const int failed = stretto::run(argc, argv, [&](stretto::Node& node) { return run_node(node, options, status); });
-  return failed != 0 ? failed : status.load();
+  return stretto::program::printed("statistics", failed != 0 ? failed : status.load());
 }

@@ -7,5 +7,5 @@ int main(int argc, char** argv) {
   stencil_1d::Options options;
   const auto parse = [&] { return stencil_1d::parse_options(argc, argv); };
   if (const auto status = stretto::program::read_options("stencil_1d", parse, options)) return *status;
-  return stretto::program::run_program(argc, argv, options);
+  return stretto::program::run_program("stencil_1d", argc, argv, options);
 }

@@ -35,9 +35,7 @@ int run_command_line(int argc, const char* const* argv) {
     } else {
       status = arguments.run_command();
     }
-    std::cout.flush();
-    if (std::cout) return status;
-    std::cerr << "stretto: the output could not be written\n";
+    return program::printed("stretto", status);
   } catch (const Error& error) {
     std::cerr << "stretto: " << error.message() << '\n';
     return program::status_of(error);

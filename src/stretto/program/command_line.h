@@ -51,12 +51,16 @@ auto refusing(const Check& check) {
 /// The exit status of a program that ends with `problem`: exit_refused for a Refusal, otherwise exit_failed.
 int status_of(const std::exception& problem);
 
-/// An exit status: what `body` returns, or, when it throws, that of what is thrown, after a line on standard error that
-/// begins with the program's name.
+/// For the end of a program: `status`, but exit_failed in place of 0, after a line on standard error, where something
+/// that it has printed to stdout is lost, as on a disk that is full.
+int printed(const char* program, int status);
+
+/// An exit status: what `body` returns (see printed), or, when it throws, that of what is thrown, after a line on
+/// standard error that begins with the program's name.
 template <class Body>
 int guarded(const char* program, const Body& body) {
   try {
-    return body();
+    return printed(program, body());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program, error.what());
     return status_of(error);

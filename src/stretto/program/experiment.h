@@ -26,13 +26,13 @@ int report(const Outcome& outcome, const Options& options) {
 /// Runs the experiment on all nodes of this process, as stretto::run does, and reports it where node 0 is among them;
 /// returns the exit status.
 template <class Options>
-int run_program(int argc, char** argv, const Options& options) {
+int run_program(const char* program, int argc, char** argv, const Options& options) {
   int status = 0;  // shared by the nodes of this process: only node 0 sets it
   const int failed = stretto::run(argc, argv, [&](Node& node) -> Task<> {
     const auto outcome = co_await run_experiment(node, options);
     if (node.id() == 0) status = report(outcome, options);
   });
-  return failed != 0 ? failed : status;
+  return printed(program, failed != 0 ? failed : status);
 }
 
 }  // namespace stretto::program

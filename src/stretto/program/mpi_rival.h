@@ -57,7 +57,7 @@ int run_rival(int argc, char** argv, const char* program, const Parse& parse, co
   MPI_Init(&argc, &argv);
   const int status = run_rank<Options>(program, [&] { return parse(argc, argv); }, run);
   MPI_Finalize();
-  return status;
+  return printed(program, status);
 }
 
 }  // namespace stretto::program
