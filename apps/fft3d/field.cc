@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "stretto/base/random.h"
+#include "stretto/program/larger_error.h"
 
 namespace fft3d {
+
+using stretto::program::larger_error;
 
 Complex value_at(std::size_t index) {
   stretto::Random random(index);
@@ -33,18 +36,18 @@ double largest_error(const std::array<std::size_t, 3>& n, std::span<const Comple
       for (std::size_t z = 0; z < n[2]; ++z) {
         const Complex is = transposed[(y * n[0] + x) * n[2] + z];
         const Complex should_be = expected[(x * n[1] + y) * n[2] + z];
-        error = std::max(error, std::abs(is - should_be));
+        error = larger_error(error, std::abs(is - should_be));
         size = std::max(size, std::abs(should_be));
       }
     }
   }
-  return error / size;
+  return larger_error(0, error / size);
 }
 
 double largest_change(std::span<const Complex> part, std::size_t first, double scale) {
   double largest = 0;
   for (std::size_t i = 0; i < part.size(); ++i) {
-    largest = std::max(largest, std::abs(part[i] / scale - value_at(first + i)));
+    largest = larger_error(largest, std::abs(part[i] / scale - value_at(first + i)));
   }
   return largest;
 }

@@ -253,6 +253,8 @@ TEST(Difference, SeesALostRowAndAWrongMoment) {
     Findings wrong = findings;
     wrong.model.columns[1].*moment *= 1.001;
     EXPECT_GT(difference(findings, wrong), 1e-6);
+    wrong.model.columns[1].*moment = std::nan("");
+    EXPECT_TRUE(std::isinf(difference(findings, wrong)));
   }
 }
 

@@ -8,10 +8,12 @@
 
 #include "statistics/histogram.h"
 #include "stretto/base/hash.h"
+#include "stretto/program/larger_error.h"
 
 namespace statistics {
 
 using stretto::Task;
+using stretto::program::larger_error;
 
 namespace {
 
@@ -53,9 +55,12 @@ double column_difference(const Moments& a, const Moments& b) {
   if (a.minimum != b.minimum || a.maximum != b.maximum) return infinite;
   const double scale = standard_deviation(a).value_or(0);
   if (!(scale > 0)) return a.mean == b.mean && a.m2 == b.m2 ? 0 : infinite;
-  return std::max({std::abs(a.mean - b.mean) / scale, std::abs(std::log(b.m2 / a.m2)), apart(skewness(a), skewness(b)),
-                   apart(kurtosis(a), kurtosis(b))}) /
-         condition(a);
+  double largest = std::abs(a.mean - b.mean) / scale;
+  for (const double each :
+       {std::abs(std::log(b.m2 / a.m2)), apart(skewness(a), skewness(b)), apart(kurtosis(a), kurtosis(b))}) {
+    largest = larger_error(largest, each);
+  }
+  return largest / condition(a);
 }
 
 }  // namespace
@@ -87,11 +92,11 @@ double difference(const Findings& a, const Findings& b) {
   const std::vector<Moments>& columns = a.model.columns;
   double largest = 0;
   for (std::size_t x = 0; x < columns.size(); ++x) {
-    largest = std::max(largest, column_difference(columns[x], b.model.columns[x]));
+    largest = larger_error(largest, column_difference(columns[x], b.model.columns[x]));
     for (std::size_t y = x; y < columns.size(); ++y) {
       const double by = std::max(condition(columns[x]), condition(columns[y]));
       largest =
-          std::max(largest, apart(a.model.covariance.correlation(x, y), b.model.covariance.correlation(x, y)) / by);
+          larger_error(largest, apart(a.model.covariance.correlation(x, y), b.model.covariance.correlation(x, y)) / by);
     }
   }
   return largest;

@@ -1,5 +1,8 @@
 #include "stencil_1d/experiment.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -74,13 +77,15 @@ Task<History> run_method(Shard& shard, const Options& options) {
   return run_aggregate(shard, options.iterations);
 }
 
-/// Whether all nodes have the same values.
+/// Whether all nodes have the same values, to the bit.
 Task<bool> same_everywhere(Node& node, const std::vector<double>& values) {
   const Group all = Group::all(node);
-  std::vector<double> least(values.size());
-  std::vector<double> most(values.size());
-  co_await allreduce(node, all, values, least, stretto::minimum);
-  co_await allreduce(node, all, values, most, stretto::maximum);
+  std::vector<std::uint64_t> bits(values.size());  // a minimum of values may pass over NaN
+  std::transform(values.begin(), values.end(), bits.begin(), std::bit_cast<std::uint64_t, double>);
+  std::vector<std::uint64_t> least(bits.size());
+  std::vector<std::uint64_t> most(bits.size());
+  co_await allreduce(node, all, bits, least, stretto::minimum);
+  co_await allreduce(node, all, bits, most, stretto::maximum);
   co_return least == most;
 }
 

@@ -1,7 +1,8 @@
 #include "stencil_1d/problem.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "stretto/program/larger_error.h"
 
 namespace stencil_1d {
 
@@ -25,7 +26,7 @@ double largest_error(const Grid& grid, std::size_t first, std::span<const double
   double largest = 0;
   for (std::size_t i = 0; i < derivative.size(); ++i) {
     const double x = grid.position(static_cast<std::int64_t>(first + i));
-    largest = std::max(largest, std::abs(derivative[i] - slope(x, phase)));
+    largest = stretto::program::larger_error(largest, std::abs(derivative[i] - slope(x, phase)));
   }
   return largest;
 }

@@ -66,6 +66,8 @@ TEST(Problem, TheErrorIsThatOfTheWorstPoint) {
   derivative[1] -= 0.25;
   derivative[2] += 0.125;
   EXPECT_NEAR(largest_error(grid, 3, derivative, 0.5), 0.25, 1e-15);
+  derivative[0] = std::nan("");
+  EXPECT_TRUE(std::isinf(largest_error(grid, 3, derivative, 0.5)));
 }
 
 }  // namespace
