@@ -289,7 +289,8 @@ def print_overlap(rows):
 
 
 def print_ffts(rows):
-    """A row for each number of ranks, size of blocks, and way to run: the median over the rounds of the mean time."""
+    """A row for each number of ranks, size of blocks, and way to run: the median over the rounds of the mean time; then
+    that of each one's better way."""
     columns = columns_of(rows)
     ours = [name for name in columns if name.startswith("stretto")]
     questions = {}
@@ -297,13 +298,20 @@ def print_ffts(rows):
         for run in row["runs"]:
             at = questions.setdefault((row["ranks"], row["block_bytes"], run["overlap"]), {"n": row["n"], "rounds": {}})
             at["rounds"].setdefault(column_of(row), []).append(run["forward_seconds_mean"])
+    points, times = {}, {}
+    for (ranks, block, overlap), at in questions.items():
+        points[ranks, block] = " x ".join(map(str, at["n"]))
+        better = times.setdefault((ranks, block, "the better"), {})
+        for name, rounds in at["rounds"].items():
+            median = statistics.median(rounds)
+            times.setdefault((ranks, block, overlap), {})[name] = median
+            better[name] = min(median, better.get(name, median))
     lines = []
-    for (ranks, block, overlap), at in sorted(questions.items()):
-        times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
-        ratios = ratios_of(times, columns)
-        cells = [in_units(times[name]) if name in times else NOT_MEASURED for name in columns]
+    for (ranks, block, overlap), at in sorted(times.items()):
+        ratios = ratios_of(at, columns)
+        cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
         marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
-        lines.append([" x ".join(map(str, at["n"])), str(ranks), size_of(block), overlap, *cells, *marks])
+        lines.append([points[ranks, block], str(ranks), size_of(block), overlap, *cells, *marks])
     header = ["points", "ranks", "blocks", "overlap", *columns, *ratio_columns_of(ours)]
     print_table("Fourier transforms in three dimensions (apps/fft3d), one way: mean of the ranks' times", header, lines)
 

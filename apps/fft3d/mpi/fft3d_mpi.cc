@@ -39,6 +39,7 @@ struct Round {
   Blocks given;
   Blocks got;
   MPI_Request request = MPI_REQUEST_NULL;
+  bool is_taken = false;
 };
 
 struct Buffers {
@@ -70,6 +71,19 @@ void start(Slabs::Way& way, Buffers& buffers, std::size_t number, Round& round, 
                  &round.request);
 }
 
+/// Puts what came in its place.
+void take(Slabs::Way& way, Buffers& buffers, std::size_t number, Round& round) {
+  way.take(number, got_in(buffers, way.transposition, number, round));
+  round.is_taken = true;
+}
+
+void take_if_done(Slabs::Way& way, Buffers& buffers, std::size_t number, Round& round) {
+  if (round.is_taken) return;
+  int is_done = 0;
+  MPI_Test(&round.request, &is_done, MPI_STATUS_IGNORE);
+  if (is_done != 0) take(way, buffers, number, round);
+}
+
 void transform(Slabs::Way& way, Buffers& buffers, Overlap overlap) {
   const std::size_t count = way.transposition.rounds();
   std::vector<Round> rounds;
@@ -77,14 +91,12 @@ void transform(Slabs::Way& way, Buffers& buffers, Overlap overlap) {
   for (std::size_t number = 0; number < count; ++number) {
     start(way, buffers, number, rounds[number], overlap);
     // Most MPIs move data only when they are called.
-    for (std::size_t before = 0; before <= number; ++before) {
-      int is_done = 0;
-      MPI_Test(&rounds[before].request, &is_done, MPI_STATUS_IGNORE);
-    }
+    for (std::size_t before = 0; before <= number; ++before) take_if_done(way, buffers, before, rounds[before]);
   }
   for (std::size_t number = 0; number < count; ++number) {
+    if (rounds[number].is_taken) continue;
     MPI_Wait(&rounds[number].request, MPI_STATUS_IGNORE);
-    way.take(number, got_in(buffers, way.transposition, number, rounds[number]));
+    take(way, buffers, number, rounds[number]);
   }
   way.finish();
 }
