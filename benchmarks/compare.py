@@ -244,18 +244,19 @@ def print_hosts(operation, rows):
 
 
 def print_ping_pongs(rows):
-    """A row for each way to send and each place, a column for each size: half the round trip, and the bandwidth."""
+    """A row for each way to send and each place, a column for each size: half the round trip, and the bandwidth, of several
+    rounds the medians."""
     sizes = sorted({row["bytes"] for row in rows})
-    latencies, bandwidths = {}, {}
+    rounds = {}
     for row in rows:
-        who = (column_of(row), row["variant"], where(row))
-        latencies.setdefault(who, {})[row["bytes"]] = in_units(row["half_round_trip_seconds"])
-        bandwidths.setdefault(who, {})[row["bytes"]] = f"{row['bytes_per_second'] / 1e6:.3g}"
+        rounds.setdefault((column_of(row), row["variant"], where(row)), {}).setdefault(row["bytes"], []).append(row)
     header = ["rival", "by", "ranks", *map(size_of, sizes)]
-    for title, cells in (
-        ("Messages between two ranks (Aspen, Fig. 9): half the round trip", latencies),
-        ("The same (Aspen, Fig. 11): MB/s with a window of messages", bandwidths),
+    for title, field, text in (
+        ("Messages between two ranks (Aspen, Fig. 9): half the round trip", "half_round_trip_seconds", in_units),
+        ("The same (Aspen, Fig. 11): MB/s with a window of messages", "bytes_per_second", lambda rate: f"{rate / 1e6:.3g}"),
     ):
+        cells = {who: {size: text(statistics.median(row[field] for row in measured)) for size, measured in at.items()}
+                 for who, at in rounds.items()}
         print_table(title, header, [[*who, *(at.get(size, NOT_MEASURED) for size in sizes)] for who, at in cells.items()])
 
 
