@@ -23,6 +23,7 @@ from compare import read_rows  # noqa: E402
 
 PALETTE = (BLUE, SKY, GREEN, ORANGE, PINK, YELLOW, SOFT, INK)
 BY_RANKS = (8, 64 << 10, 1 << 20)
+CONDITIONS = "Collectives: input kept from call to call, Stretto in segment memory"
 
 Part = tuple[int, float]  # what a panel's rows have in common: see Question.part_of
 Values = dict[str, dict[int, float]]  # by who, and bytes or ranks
@@ -158,11 +159,11 @@ def draw(sheet: Sheet, rows: list[dict], output: Path) -> bool:
         return False
     machines = machines_of(rows)
     document = (f"# {sheet.title}\n\nWritten by `figures/measured.py` (`make figures`) from what `scripts/bench` and\n"
-                f"`scripts/bench-hosts` measured on {machines}.\n\n![The same as a picture]({sheet.name}.svg)\n\n"
+                f"`scripts/bench-hosts` measured on {machines}.\n{CONDITIONS}.\n\n![The same as a picture]({sheet.name}.svg)\n\n"
                 + "\n".join(numbers(*each) for each in found))
     colours = colours_of(found)
     panels = [panel(*each, colours) for each in found]
-    write(output, sheet.name, chart(sheet.title, [machines], panels, columns=3), document)
+    write(output, sheet.name, chart(sheet.title, [f"{machines}. {CONDITIONS}."], panels, columns=3), document)
     return True
 
 
