@@ -38,9 +38,17 @@ function(stretto_benchmark name)
 endfunction()
 
 # ctest's tests PREFIX/CLASS, one for each of the CLASSES of FILE, a Python program of unittest in this folder, which is
-# called as FILE ARGUMENTS... CLASS.
+# called as FILE ARGUMENTS... CLASS. A class of tests is among the CLASSES or those that are run ELSEWHERE.
 function(stretto_python_tests prefix file)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT" "ARGUMENTS;CLASSES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT" "ARGUMENTS;CLASSES;ELSEWHERE")
+  file(STRINGS "${file}" lines REGEX "^class |^    def test_")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^class ([A-Za-z0-9_]+)")
+      set(class ${CMAKE_MATCH_1})
+    elseif(NOT class IN_LIST arg_CLASSES AND NOT class IN_LIST arg_ELSEWHERE)
+      message(FATAL_ERROR "${file}: nothing runs the tests of class ${class}: add it to the CLASSES of ${prefix}")
+    endif()
+  endforeach()
   if(STRETTO_SANITIZE)
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
   endif()
@@ -62,10 +70,12 @@ function(stretto_program_tests program)
   endif()
   # Without the launcher, an empty word, the tests that start processes skip themselves.
   set(launcher "$<$<TARGET_EXISTS:stretto>:$<TARGET_FILE:stretto>>")
+  set(all ${arg_CLASSES} ${arg_NUMBERS} ${arg_PROCESSES})
   if(NOT STRETTO_SANITIZE)
     list(APPEND arg_CLASSES ${arg_NUMBERS})
   endif()
-  set(common ${program}/program ${program}_test.py TIMEOUT 300 ARGUMENTS "$<TARGET_FILE:${program}>" "${launcher}")
+  set(common ${program}/program ${program}_test.py TIMEOUT 300 ARGUMENTS "$<TARGET_FILE:${program}>" "${launcher}"
+    ELSEWHERE ${all})
   stretto_python_tests(${common} LABEL ${program} CLASSES ${arg_CLASSES})
   stretto_python_tests(${common} LABEL multiprocess CLASSES ${arg_PROCESSES})
 endfunction()
