@@ -3,18 +3,19 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# A Matrix Market file for `make demo`, and how many seeds `make soak` tries.
+# A Matrix Market file for `make demo`, how many seeds `make soak` tries, and how many inputs `make fuzz`.
 MATRIX ?=
 SEEDS ?= 100000
+RUNS ?= 20000
 
-.PHONY: help setup build demo test bench setup-bench figures format lint asan tsan soak clean
+.PHONY: help setup build demo test bench setup-bench figures format lint asan tsan fuzz soak clean
 
 help:  ## this text
 	@echo "Stretto: an asynchronous many-task runtime with first-class collectives."
 	@echo
 	@sed -n 's/^\([a-z-]*\):  *## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 	@echo
-	@echo "Programs land in build/release/bin/. CMake presets: release, dev, asan, tsan, clang."
+	@echo "Programs land in build/release/bin/. CMake presets: release, dev, asan, tsan, fuzz, clang."
 
 setup:  ## install what is missing to build and test: Debian packages, and .venv for the Python tools
 	@scripts/setup build python
@@ -61,6 +62,10 @@ asan:  ## run the tests of local and sim under the address and undefined-behavio
 tsan:  ## run the tests under the thread sanitizer, but those that have one thread: schedule's, and all kinds of sim
 	@scripts/setup build sanitizers
 	@scripts/test tsan -LE 'multiprocess|^schedule$$' -E '/sim(_[a-z]+)*$$'
+
+fuzz:  ## run the fuzzers with many inputs (RUNS=20000)
+	@scripts/setup build sanitizers
+	@scripts/fuzz $(RUNS)
 
 soak:  ## run the randomised tests with many seeds (SEEDS=100000)
 	@scripts/setup build

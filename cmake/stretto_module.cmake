@@ -1,5 +1,6 @@
-# The target "programs" builds all programs and no tests.
+# The target "programs" builds all programs and no tests; "fuzzers" builds these alone.
 add_custom_target(programs)
+add_custom_target(fuzzers)
 
 set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 
@@ -104,8 +105,10 @@ function(stretto_fuzzers module)
   foreach(file IN LISTS ARGN)
     cmake_path(GET file STEM thing)
     add_executable(${module}_${thing} ${file})
-    target_link_libraries(${module}_${thing} PRIVATE stretto_flags stretto_${module})
-    target_link_options(${module}_${thing} PRIVATE -fsanitize=fuzzer)
+    # Clang names libstdc++ together with libFuzzer, before the sanitizer's shared runtime, which has to be the first.
+    target_link_libraries(${module}_${thing} PRIVATE stretto_flags stretto_${module} stdc++)
+    target_link_options(${module}_${thing} PRIVATE -fsanitize=fuzzer -nostdlib++)
+    add_dependencies(fuzzers ${module}_${thing})
   endforeach()
 endfunction()
 

@@ -58,7 +58,7 @@ endif()
 
 if(STRETTO_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "STRETTO_FUZZERS needs Clang: cmake --preset asan -DSTRETTO_FUZZERS=ON")
+    message(FATAL_ERROR "STRETTO_FUZZERS needs Clang: cmake --preset fuzz")
   endif()
   target_compile_options(stretto_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()

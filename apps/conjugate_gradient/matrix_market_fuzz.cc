@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes to the Matrix Market reader: it must answer with a sound matrix or with Error(bad_input).
-//   cmake --preset asan -DSTRETTO_FUZZERS=ON && ninja -C build/asan conjugate_gradient_matrix_market_fuzz
-//   build/asan/bin/conjugate_gradient_matrix_market_fuzz -max_total_time=60
+//   scripts/build fuzz conjugate_gradient_matrix_market_fuzz
+//   build/fuzz/bin/conjugate_gradient_matrix_market_fuzz -max_total_time=60
 
 #include <cmath>
 #include <cstddef>
