@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -44,6 +45,26 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 std::unique_ptr<Bootstrap> join() { return stretto::fabric::connect(stretto::fabric::process_environment()); }
 
 bool is_rank(const Bootstrap& mine, const Arguments& arguments) { return mine.rank() == std::stoul(arguments.at(0)); }
+
+/// How many descriptors of the job's secret this process has.
+int secrets_held() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // that of the listing itself is
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.find("stretto-job-secret") != std::string::npos) ++count;
+  }
+  return count;
+}
+
+/// Counts them before and after joining.
+int secret(const Arguments&) {
+  say("before " + std::to_string(secrets_held()));
+  const auto mine = join();
+  say("joined " + std::to_string(secrets_held()));
+  mine->finalize();
+  return 0;
+}
 
 /// Everyone publishes, everyone reads everything, twice.
 int exchange(const Arguments&) {
@@ -207,6 +228,7 @@ int show_arguments(const Arguments& arguments) {
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Arguments&)>> actions{
       {"exchange", exchange},
+      {"secret", secret},
       {"die", die},
       {"die-early", die_early},
       {"fail", fail},

@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <iomanip>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "stretto/base/error.h"
 #include "stretto/base/random.h"
@@ -71,6 +76,20 @@ TEST(Deployment, PlansARankWithoutShowingTheSecret) {
   EXPECT_EQ(plan.environment.at("PATH"), "/bin");
   EXPECT_EQ(plan.inherited, 9);
   EXPECT_EQ(tag_of(deployment, 6), "[6] ");
+
+  std::string raw;
+  std::ostringstream hex;
+  for (const std::byte byte : deployment.secret.bytes()) {
+    raw.push_back(static_cast<char>(byte));
+    hex << std::hex << std::setw(2) << std::setfill('0') << std::to_integer<int>(byte);
+  }
+  std::vector<std::string> shown = plan.command;
+  for (const auto& [name, value] : plan.environment) shown.push_back(value);
+  for (std::string text : shown) {
+    EXPECT_EQ(text.find(raw), std::string::npos);
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    EXPECT_EQ(text.find(hex.str()), std::string::npos) << text;
+  }
 }
 
 TEST(Deployment, RanksThatOutnumberTheCoresSwitchWithoutRestartableSequences) {
