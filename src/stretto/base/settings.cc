@@ -14,22 +14,26 @@ namespace {
 
 constexpr std::string_view prefix = "STRETTO_";
 
+constexpr std::uint64_t least_staging_bytes = std::uint64_t{8} << 10U;  // what is taken at least
+constexpr std::uint64_t least_segment_bytes = std::uint64_t{1} << 20U;  // a piece that segments grow by
+
 constexpr std::array settings_table{
     SettingInfo{"STRETTO_FABRIC", SettingKind::text, "local:1",
                 "what connects the nodes: local:N, sim:N,option=value,... or cluster"},
     SettingInfo{"STRETTO_NETWORK", SettingKind::text, "tcp",
                 "what connects hosts: tcp, tcp/INTERFACE (such as tcp/eth0), or ucx; the same on all"},
     SettingInfo{"STRETTO_WORKERS", SettingKind::count, "0",
-                "worker threads of a process; 0: as many as it may use cores, or as its share of its host's cores",
+                "worker threads of a process; 0: as many as it may use cores, or as its share of its host's cores", 0,
                 4096},
     SettingInfo{"STRETTO_BIND", SettingKind::count, "0",
-                "1: each worker thread keeps to one core, its own where the job's processes have enough of them", 1},
+                "1: each worker thread keeps to one core, its own where the job's processes have enough of them", 0, 1},
     SettingInfo{"STRETTO_LOG", SettingKind::log_level, "warning",
                 "least level that is logged: trace, debug, info, warning, error or off"},
     SettingInfo{"STRETTO_SEGMENT_BYTES", SettingKind::bytes, "64GiB",
-                "address space of a node's segment; memory is taken only as it is used"},
+                "address space of a node's segment; memory is taken only as it is used", least_segment_bytes},
     SettingInfo{"STRETTO_STAGING_BYTES", SettingKind::bytes, "1MiB",
-                "of the segment, through which large data in memory that peers cannot reach pass, for each message"},
+                "of the segment, through which large data in memory that peers cannot reach pass, for each message",
+                least_staging_bytes},
     SettingInfo{"STRETTO_PROCESS_READS", SettingKind::text, "auto",
                 "whether processes of a host read each other's ordinary memory: auto (where they may, and it is fast), "
                 "on (where they may), off"},
@@ -38,10 +42,10 @@ constexpr std::array settings_table{
     SettingInfo{"STRETTO_TUNING", SettingKind::text, "",
                 "file of costs, by `stretto tune`, that schedules are chosen by; default: the built-in ones"},
     SettingInfo{"STRETTO_REPRODUCIBLE", SettingKind::count, "0",
-                "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible",
+                "1: reductions give the same bits whatever schedules serve them, as CollectiveOptions::reproducible", 0,
                 1},
     SettingInfo{"STRETTO_CHECK_CALLS", SettingKind::count, "0",
-                "1: for debugging: members of a collective compare also where in the source they call it", 1},
+                "1: for debugging: members of a collective compare also where in the source they call it", 0, 1},
     SettingInfo{"STRETTO_JOB_RANK", SettingKind::count, "", "this process's rank; set by stretto run"},
     SettingInfo{"STRETTO_JOB_SIZE", SettingKind::count, "", "processes of the job; set by stretto run"},
     SettingInfo{"STRETTO_JOB_ENDPOINT", SettingKind::text, "", "where the launcher listens; set by stretto run"},
@@ -69,8 +73,13 @@ std::string_view name_part(std::string_view line) { return line.substr(0, line.f
 void check_form(const SettingInfo& setting, const std::string& value) {
   switch (setting.kind) {
     case SettingKind::text: break;
-    case SettingKind::count: parse_count(value, setting.name, 0, setting.most); break;
-    case SettingKind::bytes: parse_bytes(value, setting.name); break;
+    case SettingKind::count: parse_count(value, setting.name, setting.least, setting.most); break;
+    case SettingKind::bytes:
+      if (parse_bytes(value, setting.name) < setting.least) {
+        throw Error(ErrorCode::bad_input, std::string(setting.name) + " is '" + value + "', but must be at least " +
+                                              format_bytes(setting.least));
+      }
+      break;
     case SettingKind::log_level: parse_log_level(value, setting.name); break;
   }
 }

@@ -23,6 +23,7 @@ struct SettingInfo {
   SettingKind kind;
   std::string_view default_value;  ///< empty: there is none, and readers must ask is_set()
   std::string_view meaning;
+  std::uint64_t least = 0;                                         ///< of a count or bytes
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< of a count
 };
 

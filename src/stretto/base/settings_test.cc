@@ -73,6 +73,8 @@ TEST(Settings, RefuseValuesOfTheWrongForm) {
   EXPECT_EQ(error_of([] { settings_of({"STRETTO_BIND=2"}); }).message(),
             "STRETTO_BIND is '2', but must be a whole number from 0 to 1");
   EXPECT_EQ(error_of([] { settings_of({"STRETTO_SEGMENT_BYTES=lots"}); }).code(), ErrorCode::bad_input);
+  EXPECT_EQ(error_of([] { settings_of({"STRETTO_STAGING_BYTES=8191"}); }).message(),
+            "STRETTO_STAGING_BYTES is '8191', but must be at least 8 KiB");
   EXPECT_EQ(error_of([] { settings_of({"STRETTO_LOG=loud"}); }).code(), ErrorCode::bad_input);
 }
 

@@ -1,10 +1,15 @@
 #include "stretto/core/runtime.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "stretto/core/test_support.h"
@@ -208,6 +213,62 @@ TEST(Runtime, AProgramReturnsItsExitCode) {
   EXPECT_EQ(run(0, nullptr, [](Node&) {}), 1);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("lokal"), std::string::npos);
   ASSERT_EQ(unsetenv("STRETTO_FABRIC"), 0);
+}
+
+/// All fields, so that one that a setting changes by mistake shows, too.
+auto fields_of(const RuntimeOptions& options) {
+  return std::tie(options.fabric, options.network, options.process_reads, options.workers, options.bind,
+                  options.segment_bytes, options.staging_bytes, options.log_level, options.stall_seconds,
+                  options.tuning.text, options.tuning.origin, options.reproducible, options.check_calls);
+}
+
+TEST(Runtime, EverySettingReachesItsOptionOrIsRefused) {
+  const std::string table = testing::TempDir() + "stretto_runtime_test_" + std::to_string(getpid());
+  std::ofstream(table) << "costs";
+  struct Case {
+    const char* name;
+    std::string value;
+    std::function<void(RuntimeOptions&)> effect;
+    std::vector<std::string> refused;
+  };
+  const std::vector<Case> cases{
+      {"STRETTO_FABRIC", "sim:3", [](RuntimeOptions& options) { options.fabric = "sim:3"; }, {}},  // by the Runtime
+      {"STRETTO_NETWORK", "tcp/lo", [](RuntimeOptions& options) { options.network = "tcp/lo"; }, {"infiniband"}},
+      {"STRETTO_WORKERS", "3", [](RuntimeOptions& options) { options.workers = 3; }, {"4097", "-1", "many"}},
+      {"STRETTO_BIND", "1", [](RuntimeOptions& options) { options.bind = true; }, {"2", "yes"}},
+      {"STRETTO_LOG", "error", [](RuntimeOptions& options) { options.log_level = LogLevel::error; }, {"loud"}},
+      {"STRETTO_SEGMENT_BYTES",
+       "1MiB",
+       [](RuntimeOptions& options) { options.segment_bytes = std::size_t{1} << 20U; },
+       {"0", "1023KiB", "lots"}},
+      {"STRETTO_STAGING_BYTES",
+       "8KiB",
+       [](RuntimeOptions& options) { options.staging_bytes = std::size_t{8} << 10U; },
+       {"0", "8191", "lots"}},
+      {"STRETTO_PROCESS_READS", "off", [](RuntimeOptions& options) { options.process_reads = "off"; }, {"maybe"}},
+      {"STRETTO_STALL_SECONDS", "7", [](RuntimeOptions& options) { options.stall_seconds = 7; }, {"-1", "1.5", "7s"}},
+      {"STRETTO_TUNING",
+       table,
+       [&](RuntimeOptions& options) { options.tuning = {"costs", table}; },
+       {table + ".none", "/"}},
+      {"STRETTO_REPRODUCIBLE", "1", [](RuntimeOptions& options) { options.reproducible = true; }, {"2", "yes"}},
+      {"STRETTO_CHECK_CALLS", "1", [](RuntimeOptions& options) { options.check_calls = true; }, {"2", "yes"}},
+  };
+  EXPECT_EQ(fields_of(RuntimeOptions::from_environment()), fields_of(RuntimeOptions())) << "defaults are in two places";
+  for (const Case& each : cases) {
+    ASSERT_EQ(setenv(each.name, each.value.c_str(), 1), 0);
+    RuntimeOptions expected;
+    each.effect(expected);
+    const RuntimeOptions found = RuntimeOptions::from_environment();
+    EXPECT_TRUE(fields_of(found) == fields_of(expected)) << each.name;
+    EXPECT_FALSE(fields_of(found) == fields_of(RuntimeOptions())) << each.name;
+    for (const std::string& value : each.refused) {
+      ASSERT_EQ(setenv(each.name, value.c_str(), 1), 0);
+      EXPECT_NE(code_of([] { RuntimeOptions::from_environment(); }), "none") << each.name << "=" << value;
+    }
+    ASSERT_EQ(unsetenv(each.name), 0);
+  }
+  std::remove(table.c_str());
 }
 
 // A job of one host touches no network, and still does not take a wrong name for a right one.
