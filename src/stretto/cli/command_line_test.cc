@@ -64,7 +64,7 @@ TEST(CommandLine, WhatLooksLikeAnOptionIsNoProgram) {
 }
 
 TEST(InfoCommand, SaysWhatAJobWouldOfTheTuning) {
-  const std::string path = testing::TempDir() + "no_costs.json";
+  const std::string path = test::path_of_own("no_costs.json");
   for (const std::string text : {"", "{}", "null", "{\"links\":"}) {
     std::ofstream(path) << text;
     const Setting setting("STRETTO_TUNING", path);
@@ -88,16 +88,15 @@ TEST(CommandLine, RefusesSecondsThatAreNoNumber) {
 
 // As names of files may be.
 TEST(CommandLine, JsonShowsBytesThatAreNoUtf8) {
-  const std::string folder = testing::TempDir();
-  const std::string costs = folder + "stretto_\xff.json";
+  const std::string start = test::path_of_own("");
+  const std::string costs = start + "\xff.json";
   std::ofstream(costs) << to_json(schedule::built_in_costs());
-  const std::string picture = folder + "stretto_\xfe.svg";
+  const std::string picture = start + "\xfe.svg";
   const Setting setting("STRETTO_TUNING", costs);
   const auto json_of = [](const std::string& command) { return nlohmann::json::parse(output_of(command)); };
-  EXPECT_EQ(json_of("info --json").at("costs"), folder + "stretto_\uFFFD.json");
-  EXPECT_EQ(json_of("explain allreduce --nodes 2 --json").at("costs"), folder + "stretto_\uFFFD.json");
-  EXPECT_EQ(json_of("draw recursive_doubling --nodes 2 --json -o " + picture).at("file"),
-            folder + "stretto_\uFFFD.svg");
+  EXPECT_EQ(json_of("info --json").at("costs"), start + "\uFFFD.json");
+  EXPECT_EQ(json_of("explain allreduce --nodes 2 --json").at("costs"), start + "\uFFFD.json");
+  EXPECT_EQ(json_of("draw recursive_doubling --nodes 2 --json -o " + picture).at("file"), start + "\uFFFD.svg");
   std::remove(costs.c_str());
   std::remove(picture.c_str());
 }

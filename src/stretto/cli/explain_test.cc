@@ -191,7 +191,7 @@ TEST(ExplainCommand, RefusesBadArguments) {
 }
 
 TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
-  const std::string path = testing::TempDir() + "stretto_tuning_test.json";
+  const std::string path = test::path_of_own("tuning_test.json");
   std::remove(path.c_str());
   schedule::CostTable before = schedule::built_in_costs();
   before.of(schedule::Link::wire).latency = 0.123;
@@ -207,7 +207,7 @@ TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
 }
 
 TEST(TuneCommand, WritesToAFileThatIsEmpty) {
-  const std::string path = testing::TempDir() + "stretto_tuning_empty.json";
+  const std::string path = test::path_of_own("tuning_empty.json");
   std::ofstream(path, std::ios::trunc).close();
   output_of("tune --seconds 0.0002 --output " + path);
   EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).origin(schedule::Link::local), path);
@@ -215,7 +215,7 @@ TEST(TuneCommand, WritesToAFileThatIsEmpty) {
 }
 
 TEST(TuneCommand, WritesToAPipe) {
-  const std::string path = testing::TempDir() + "stretto_tuning_pipe";
+  const std::string path = test::path_of_own("tuning_pipe");
   std::remove(path.c_str());
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -238,7 +238,7 @@ TEST(TuneCommand, RefusesBeforeTheWorkWhatCannotBeWritten) {
 
 // Of hosts that have several nodes, too: what these exchange is no wire's.
 TEST(TuneCommand, MeasuresTheWireBetweenHosts) {
-  const std::string path = testing::TempDir() + "stretto_tuning_hosts.json";
+  const std::string path = test::path_of_own("tuning_hosts.json");
   for (const std::string machine : {"sim:4,hosts=2", "sim:7,hosts=3"}) {
     std::remove(path.c_str());
     const Setting setting("STRETTO_FABRIC", machine + ",latency=100us,overhead=2us,bandwidth=1GB/s");
@@ -253,7 +253,7 @@ TEST(TuneCommand, MeasuresTheWireBetweenHosts) {
 }
 
 TEST(TuneCommand, DoesNotMeasureAReproducibleJob) {
-  const std::string path = testing::TempDir() + "stretto_tuning_reproducible.json";
+  const std::string path = test::path_of_own("tuning_reproducible.json");
   const Setting setting("STRETTO_REPRODUCIBLE", "1");
   expect_error("tune --seconds 0.0002 --output " + path, "STRETTO_REPRODUCIBLE is 1");
   EXPECT_FALSE(std::ifstream(path).good()) << "something was written";

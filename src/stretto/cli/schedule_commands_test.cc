@@ -146,7 +146,7 @@ TEST(DrawCommand, WritesAFileOrStandardOutput) {
   EXPECT_EQ(object.at("format"), "dot");
   EXPECT_EQ(object.at("document").get<std::string>().rfind("digraph ", 0), 0U);
 
-  const std::string path = testing::TempDir() + "stretto_draw_command_test.gv";
+  const std::string path = test::path_of_own("draw_command_test.gv");
   const nlohmann::json written = json_of_output("draw binomial_reduce --nodes 5 --root 2 --json -o " + path);
   std::ostringstream contents;
   contents << std::ifstream(path).rdbuf();

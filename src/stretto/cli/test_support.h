@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
@@ -61,6 +62,11 @@ inline void expect_error(const std::string& arguments, std::string_view part, in
 /// The command is refused with one line that has `part` in it.
 inline void expect_refused(const std::string& arguments, std::string_view part) {
   expect_error(arguments, part, program::exit_refused);
+}
+
+/// Of a file that no other run of the tests writes.
+inline std::string path_of_own(const std::string& name) {
+  return testing::TempDir() + "stretto_" + std::to_string(getpid()) + "_" + name;
 }
 
 /// Sets a variable of the environment while it lives.
