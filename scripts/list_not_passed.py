@@ -2,6 +2,7 @@
 """Lists the tests that were skipped, with their reasons, and those that failed, with the end of what they printed:
 list_not_passed.py RESULTS.xml... (JUnit files of ctest)."""
 
+import re
 import sys
 import xml.etree.ElementTree as xml_tree
 from pathlib import Path
@@ -17,7 +18,11 @@ def lines_of(case):
 
 
 def reason_of(case):
-    """The first lines that the test printed itself; GoogleTest prints a skip's reason after its file and line."""
+    """What unittest says of the tests that it skipped; else the first lines that the test printed itself: GoogleTest
+    prints a skip's reason after its file and line."""
+    skipped = dict.fromkeys(re.findall(r"""(?m)^.*\bskipped (['"])(.*)\1$""", "\n".join(lines_of(case))))
+    if skipped:
+        return "; ".join(reason for _, reason in skipped)
     own = [line for line in lines_of(case) if not line.startswith(NOISE) and not line.endswith(": Skipped")]
     return " ".join(own[:2]) or "no reason given"
 

@@ -558,4 +558,4 @@ class Namespaces(Agents):
 
 if __name__ == "__main__":
     STRETTO, PROBE = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

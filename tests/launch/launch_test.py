@@ -405,4 +405,4 @@ class Unreachable(unittest.TestCase):
 
 if __name__ == "__main__":
     STRETTO, PROBE = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
