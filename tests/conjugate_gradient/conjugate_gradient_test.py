@@ -5,6 +5,7 @@ See program_case.py for how it is called.
 """
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -234,8 +235,9 @@ class Guide(InFolder):
         for command in commands:
             if " run " in command and not self.launcher:
                 continue
-            line = command.replace("build/release/bin/conjugate_gradient", self.program)
-            line = line.replace("build/release/bin/stretto", self.launcher or "none").replace("64 64 64", "16 16 16")
+            line = command.replace("build/release/bin/conjugate_gradient", shlex.quote(self.program))
+            line = line.replace("build/release/bin/stretto", shlex.quote(self.launcher or "none"))
+            line = line.replace("64 64 64", "16 16 16")
             run = call(["bash", "-c", line], self.folder)
             self.assertEqual(run.returncode, 0, (command, run))
             for written in re.findall(r"[\w.]+\.(?:svg|mtx)", command):
