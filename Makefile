@@ -39,11 +39,11 @@ bench:  ## measure Stretto, and beside it the rivals that are installed (make se
 	@scripts/bench
 
 setup-bench:  ## install the rivals: MPICH, Open MPI and Intel's MPI
-	@scripts/setup build python
+	@scripts/setup build
 	@scripts/setup-bench
 
 figures:  ## draw the papers' figures anew into docs/figures
-	@scripts/setup build python
+	@scripts/setup build
 	@scripts/build release
 	@scripts/figures
 
