@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST(Mailbox, KeepsTheOrderOfEachSender) {
 }
 
 TEST(Mailbox, KeepsTheOrderWhenLettersOvertakeEachOtherSeeds) {
-  for (int seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : stretto::test::seeds(20)) {
     const std::string fabric =
         "sim:4,reorder=0.5,jitter=5us,delay=100us,delay_probability=0.1,seed=" + std::to_string(seed);
     SCOPED_TRACE(fabric);
