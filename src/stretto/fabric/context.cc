@@ -1,10 +1,10 @@
 #include "stretto/fabric/context.h"
 
+#include <boost/container/small_vector.hpp>
 #include <sched.h>
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "stretto/base/error.h"
 #include "stretto/base/linked.h"
@@ -78,6 +78,9 @@ class ServeList {
   }
 
  private:
+  // Some need no memory: to serve one's own context again never does.
+  using Contexts = boost::container::small_vector<Context*, 16>;
+
   // What was kept is served again, `context` by who calls.
   void take_up_kept(const Context& context) {
     for (Context* const kept : kept_) {
@@ -127,8 +130,8 @@ class ServeList {
 
   static constexpr unsigned turns_between_questions = 4;
 
-  std::vector<Context*> waiting_;
-  std::vector<Context*> kept_;  // by those who serve again
+  Contexts waiting_;
+  Contexts kept_;  // by those who serve again
 };
 
 namespace {
