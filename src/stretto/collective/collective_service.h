@@ -62,10 +62,11 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// begin with; what is missing later poisons the event.
   Event start_checked(const Group& group, CollectiveCall&& call, const CollectiveOptions& options, const Named& named);
   /// The same for one of `calls` that are begun together, in two steps. Takes the memory to begin with, or returns
-  /// null, where there is an operation that has served such a call.
+  /// null, where there is an operation that has served such a call. Throws Error(out_of_resources).
   arena::Owned<CollectiveOperation> reserve(const Group& group, const CollectiveCall& call,
                                             const CollectiveOptions& options, const Named& named, std::uint32_t calls);
-  /// `reserved`: for this call. What is missing now poisons the event.
+  /// `reserved`: for this call. What is missing now poisons the event; where that cannot be said, since others have
+  /// taken the operation that was there, and there is no memory for one more, the process ends.
   Event start_reserved(arena::Owned<CollectiveOperation> reserved, const Group& group, CollectiveCall&& call,
                        const CollectiveOptions& options, const Named& named) noexcept;
 
