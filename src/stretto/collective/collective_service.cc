@@ -325,14 +325,12 @@ arena::Owned<CollectiveOperation> CollectiveService::reserve(const Group& group,
                                                              const CollectiveOptions& options, const Named& named,
                                                              std::uint32_t calls) {
   bool is_kept = false;
-  if (is_plain(call, options) || call.fused() != nullptr) {
-    try_run([&] {
-      const auto [its_stream, known] = find_known(group, call, options, named);
-      if (known == nullptr || !known->keeps_any()) return;
-      its_stream->make_room(calls);
-      is_kept = true;
-    });
-  }
+  try_run([&] {
+    const auto [its_stream, known] = find_known(group, call, options, named);
+    if (known == nullptr || !known->keeps_any()) return;
+    its_stream->make_room(calls);
+    is_kept = true;
+  });
   if (is_kept) return nullptr;
   return arena::make_owned<CollectiveOperation>(*this, group, CollectiveCall(call), options, named);
 }

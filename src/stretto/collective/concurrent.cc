@@ -81,14 +81,15 @@ std::vector<Start> starts_of(const ConcurrentPlan& plan, std::vector<ReduceCall>
   const NodeId me = service.node().id();
   std::vector<Start> starts;
   starts.reserve(plan.sets.size());
+  std::uint32_t reduces = 0;
   for (const ConcurrentPlan::Set& set : plan.sets) {
     const Group& members = calls[set.calls.front()].groups.members();
     if (!members.contains(me)) continue;
     starts.push_back({&set, &members, call_of(set, calls, me), nullptr});
     Start& start = starts.back();
     start.call.set = set.planned;
-    const auto count = static_cast<std::uint32_t>(starts.size());
-    if (count > 1) start.reserved = service.reserve(members, start.call, options, named, count);
+    reduces += static_cast<std::uint32_t>(set.calls.size());
+    if (starts.size() > 1) start.reserved = service.reserve(members, start.call, options, named, reduces);
   }
   return starts;
 }
