@@ -12,16 +12,19 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 namespace stretto::test {
 
-/// Says on standard error, when a signal ends the process, which seed was at work and how to run it again.
+/// Says on standard error, when a signal ends the process, which seed was at work and how to run it again. Where nodes
+/// of one process go through seeds side by side, the one that was begun last. Any thread.
 class SeedAtWork {
  public:
   static void begin(std::uint64_t seed) {
     catch_signals();
+    const std::lock_guard lock(mutex);
     end();
     const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
     const char* const suite = test != nullptr ? test->test_suite_name() : "*";
@@ -56,6 +59,7 @@ class SeedAtWork {
     if (signal != SIGSEGV) raise(signal);  // what failed is tried again, and a sanitizer reports it as its own
   }
 
+  static inline std::mutex mutex;  // of who writes the line
   static inline std::array<char, 1024> line{};
   static inline std::atomic<std::size_t> length{0};
   static inline std::array<struct sigaction, signals.size()> before{};
