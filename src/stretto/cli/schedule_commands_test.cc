@@ -57,6 +57,8 @@ TEST(VerifyCommand, RefusesBadArguments) {
     expect_refused(std::string("verify --nodes=") + sizes, "--nodes is '");
   }
   expect_refused("verify --roots some", "--roots is 'some'");
+  expect_refused("verify ring_allreduce --nodes 16 --blocks 4097",
+                 "--blocks is '4097', but must be a whole number from 1 to 4096");
 }
 
 TEST(SimulateCommand, AnswersInTextAndJson) {

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <limits>
 
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
@@ -71,8 +70,7 @@ schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes) {
   return schedule::Hosts::even(nodes, static_cast<schedule::Rank>(parse_count(text, "--hosts", 1, nodes)));
 }
 
-schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks, std::uint32_t most) {
   shape.blocks = static_cast<std::uint32_t>(parse_count(blocks, "--blocks", 1, most));
   return shape;
 }

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -48,8 +50,10 @@ struct ShapeArguments {
 /// `nodes` on as many hosts as the value of --hosts says. Throws Error(bad_input) if it has the wrong form.
 schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes);
 
-/// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form.
-schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks);
+/// `shape` with as many blocks as the value of --blocks says. Throws Error(bad_input) if it has the wrong form, or for
+/// more than `most`.
+schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks,
+                            std::uint32_t most = std::numeric_limits<std::uint32_t>::max());
 
 /// "algorithm", "operation", "source", "nodes", "hosts" (0: not known), "root", "blocks", "commutative",
 /// "reproducible"; of a general_reduce also "contributors", "inner_receivers".

@@ -29,7 +29,7 @@ using schedule::Shape;
 
 /// Verification follows every step of every node: a ring of this many takes some 100 MB.
 constexpr Rank most_nodes = 1024;
-constexpr std::uint64_t most_blocks = 4096;
+constexpr std::uint32_t most_blocks = 4096;
 
 struct VerifyArguments {
   std::string algorithm;
@@ -109,7 +109,7 @@ std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const Verify
         plain.hosts = hosts;
         for (const Shape& uncut : with_roles(plain, all)) {
           shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
-                                                    : with_blocks(uncut, arguments.blocks));
+                                                    : with_blocks(uncut, arguments.blocks, most_blocks));
         }
       }
     }
@@ -171,7 +171,6 @@ std::vector<Outcome> outcomes_of(const VerifyArguments& arguments) {
   if (arguments.roots != "all" && arguments.roots != "first") {
     throw Error(ErrorCode::bad_input, "--roots is '" + arguments.roots + "', but must be first or all");
   }
-  if (!arguments.blocks.empty()) parse_count(arguments.blocks, "--blocks", 1, most_blocks);
   std::vector<const Algorithm*> chosen(schedule::algorithms().begin(), schedule::algorithms().end());
   if (!arguments.algorithm.empty()) chosen = {&schedule::find_algorithm(arguments.algorithm)};
   std::vector<Outcome> outcomes;

@@ -110,12 +110,12 @@ std::vector<Event> concurrent(Node& node, std::vector<ReduceCall> calls, const C
   const std::shared_ptr<const ConcurrentPlan> plan = plans.find_or_make(calls, named, together, service.selector());
   // From here on nothing throws what the caller could have avoided, and once one has begun nothing at all.
   std::vector<Event> events(calls.size());
-  bool has_begun = false;
-  for (Start& start : starts_of(*plan, calls, service, options, named)) {
+  std::vector<Start> starts = starts_of(*plan, calls, service, options, named);
+  for (Start& start : starts) {
+    const bool has_begun = &start != &starts.front();
     const Event done = has_begun ? service.start_reserved(std::move(start.reserved), *start.members,
                                                           std::move(start.call), options, named)
                                  : service.start_checked(*start.members, std::move(start.call), options, named);
-    has_begun = true;
     for (const std::size_t each : start.set->calls) events[each] = done;
   }
   return events;

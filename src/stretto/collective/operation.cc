@@ -362,7 +362,7 @@ void CollectiveOperation::finish_if_untouched() {
   if (FusedReduce* const fused = call_.fused(); fused != nullptr && failure_ == nullptr) fused->unpack();
   let_go_of_call();
   EventService& events = service_.node().events();
-  if (call_.input.size() > piece_bytes) input_copy_.reset();  // nor would one that is kept keep it
+  if (call_.input.size() > piece_bytes) input_copy_.reset();  // one that is kept would keep it
   if (may_serve_again()) {
     next_completion_ = has_left_ ? completion_ : events.complete_and_renew(completion_);
   } else {
