@@ -4,6 +4,10 @@
 Each table of times has a row for a question (operation, bytes, ranks), a column for each rival, and the ratio of
 Stretto's time to that of the best MPI: below 1 Stretto is ahead, and marked. Where the same was done by hand, without
 any runtime, the ratio to that follows. Rivals that are missing and runs that failed are listed by name.
+
+A time is the median over the rounds. A ratio is the median of the ratios in those heats in which both were measured, one
+right after the other: on a machine whose state changes from one minute to the next the quotient of the two medians could
+be that of two states. The best MPI is the one beside which Stretto does worst.
 """
 
 import argparse
@@ -102,11 +106,40 @@ def questions_of(row):
     return [(row["ranks"], OPERATIONS.index(row["operation"]), user, row["bytes"]) for user in memories]
 
 
+class Times:
+    """What one column says to one question: a time, or several, of each heat."""
+
+    def __init__(self):
+        self.by_heat = {}
+
+    def add(self, row, value):
+        self.by_heat.setdefault(row.get("heat"), []).append(value)
+
+    def median(self):
+        return statistics.median(value for values in self.by_heat.values() for value in values)
+
+    def ratio_to(self, other):
+        """The median over the heats that both have; None where there are none."""
+        ratios = [
+            statistics.median(values) / statistics.median(other.by_heat[heat])
+            for heat, values in self.by_heat.items()
+            if heat in other.by_heat
+        ]
+        return statistics.median(ratios) if ratios else None
+
+
+def ratio_to_best(ours, rivals):
+    """That to the rival beside which it is highest; None where it was measured beside none."""
+    ratios = [ours.ratio_to(rival) for rival in rivals]
+    return max((ratio for ratio in ratios if ratio is not None), default=None)
+
+
 def ratios_of(at, columns):
-    """Stretto's times over that of the best MPI, of those columns that were measured."""
-    best = min((at[name] for name in at if not name.startswith("stretto") and name != BY_HAND), default=None)
+    """Those of Stretto's times to the best MPI's, of the columns that were measured."""
+    rivals = [at[name] for name in at if not name.startswith("stretto") and name != BY_HAND]
     ours = [name for name in columns if name.startswith("stretto") and name in at]
-    return {name: at[name] / best for name in ours} if best else {}
+    ratios = {name: ratio_to_best(at[name], rivals) for name in ours}
+    return {name: ratio for name, ratio in ratios.items() if ratio is not None}
 
 
 def is_ahead(ratio):
@@ -122,22 +155,18 @@ def ratio_columns_of(ours):
 
 
 def by_question(rows, field):
-    """Of each question the field by column, the median where several rounds were measured; in the order in which they
-    are printed."""
+    """Of each question the Times by column; in the order in which they are printed."""
     questions = {}
     for row in rows:
         for question in questions_of(row):
-            questions.setdefault(question, {}).setdefault(column_of(row), []).append(row[field])
+            questions.setdefault(question, {}).setdefault(column_of(row), Times()).add(row, row[field])
     strettos = {question for row in rows if row["rival"] == "stretto" for question in questions_of(row)}
 
     def is_asked(question):
         ranks, operation, user, size = question
         return question in strettos or not (user or (ranks, operation, True, size) in strettos)
 
-    medians = {
-        question: {column: statistics.median(values) for column, values in at.items()} for question, at in questions.items()
-    }
-    return [(question, medians[question]) for question in sorted(filter(is_asked, questions))]
+    return [(question, questions[question]) for question in sorted(filter(is_asked, questions))]
 
 
 def print_times(rows, field, title):
@@ -150,9 +179,10 @@ def print_times(rows, field, title):
     for (ranks, operation, user, size), at in by_question(rows, field):
         ratios = ratios_of(at, columns)
         judged.append(ratios)
-        cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
+        cells = [in_units(at[name].median()) if name in at else NOT_MEASURED for name in columns]
         marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
-        marks += [f"{at[name] / at[BY_HAND]:.2f}" if at.keys() >= {name, BY_HAND} else "" for name in beside_limit]
+        by_hand = [at[name].ratio_to(at[BY_HAND]) if at.keys() >= {name, BY_HAND} else None for name in beside_limit]
+        marks += ["" if ratio is None else f"{ratio:.2f}" for ratio in by_hand]
         name = OPERATIONS[operation] + (", user memory" if user else "")
         lines.append([name, size_of(size), str(ranks), *cells, *marks])
     ratio_columns = ratio_columns_of(ours)
@@ -178,14 +208,20 @@ def print_concurrent_reduces(rows):
     def cell(measured):
         return f"{in_units(median('median_seconds', measured))}, {in_units(median('back_to_back_seconds', measured))}"
 
-    def least(is_meant, size):
-        calls = [median("median_seconds", at[size]) for who, at in rounds.items() if is_meant(*who) and size in at]
-        return min(calls, default=None)
+    def calls(is_meant, size):
+        for who, at in rounds.items():
+            if is_meant(*who) and size in at:
+                times = Times()
+                for row in at[size]:
+                    times.add(row, row["median_seconds"])
+                yield times
 
     def best_ratio(size):
-        ours = least(lambda column, variant: column in ("stretto cluster", "stretto local"), size)
-        graph = least(lambda column, variant: variant == "message graph", size)
-        return mark_of(ours / graph) if ours and graph else NOT_MEASURED
+        graphs = list(calls(lambda column, variant: variant == "message graph", size))
+        ours = calls(lambda column, variant: column in ("stretto cluster", "stretto local"), size)
+        ratios = [ratio_to_best(times, graphs) for times in ours]
+        best = min((ratio for ratio in ratios if ratio is not None), default=None)
+        return NOT_MEASURED if best is None else mark_of(best)
 
     table = [[*who, *(cell(at[size]) if size in at else NOT_MEASURED for size in sizes)] for who, at in rounds.items()]
     table.append(["the best of Stretto's", "/ best graph", *map(best_ratio, sizes)])
@@ -220,11 +256,11 @@ def print_hosts(operation, rows):
     questions = {}
     for row in rows:
         question = (row["bits_per_second"], row["ranks"], row["bytes"])
-        at = questions.setdefault(question, {"where": where(row), "wire": bytes_on_the_wire(row), "rounds": {}})
-        at["rounds"].setdefault(column_of(row), []).append(row["median_seconds"])
+        at = questions.setdefault(question, {"where": where(row), "wire": bytes_on_the_wire(row), "times": {}})
+        at["times"].setdefault(column_of(row), Times()).add(row, row["median_seconds"])
     lines = []
     for (rate, _, size), at in sorted(questions.items(), key=lambda each: (-each[0][0], *each[0][1:])):
-        times = {name: statistics.median(rounds) for name, rounds in at["rounds"].items()}
+        times = at["times"]
         ratios = ratios_of({name: times[name] for name in rivals if name in times}, rivals)
         bound = at["wire"] / (rate / 8)
         # What fits into a shaper's bucket passes faster than the link.
@@ -234,9 +270,9 @@ def print_hosts(operation, rows):
             at["where"],
             size_of(size),
             NOT_MEASURED if fits_bucket else in_units(bound),
-            *(in_units(times[name]) if name in times else NOT_MEASURED for name in columns),
+            *(in_units(times[name].median()) if name in times else NOT_MEASURED for name in columns),
             mark_of(ratios["stretto cluster"]) if ratios else "",
-            NOT_MEASURED if fits_bucket or ours is None else f"{ours / bound:.2f}",
+            NOT_MEASURED if fits_bucket or ours is None else f"{ours.median() / bound:.2f}",
         ])
     header = ["hosts", "size", "the wire's bound", *columns, "stretto / best MPI", "stretto / bound"]
     sockets = "; sockets carry the same bytes as a ring would" if len(rivals) < len(columns) else ""
@@ -297,20 +333,19 @@ def print_ffts(rows):
     questions = {}
     for row in rows:
         for run in row["runs"]:
-            at = questions.setdefault((row["ranks"], row["block_bytes"], run["overlap"]), {"n": row["n"], "rounds": {}})
-            at["rounds"].setdefault(column_of(row), []).append(run["forward_seconds_mean"])
+            at = questions.setdefault((row["ranks"], row["block_bytes"], run["overlap"]), {"n": row["n"], "times": {}})
+            at["times"].setdefault(column_of(row), Times()).add(row, run["forward_seconds_mean"])
     points, times = {}, {}
     for (ranks, block, overlap), at in questions.items():
         points[ranks, block] = " x ".join(map(str, at["n"]))
+        times[ranks, block, overlap] = at["times"]
         better = times.setdefault((ranks, block, "the better"), {})
-        for name, rounds in at["rounds"].items():
-            median = statistics.median(rounds)
-            times.setdefault((ranks, block, overlap), {})[name] = median
-            better[name] = min(median, better.get(name, median))
+        for name, its_times in at["times"].items():
+            better[name] = min(its_times, better.get(name, its_times), key=Times.median)
     lines = []
     for (ranks, block, overlap), at in sorted(times.items()):
         ratios = ratios_of(at, columns)
-        cells = [in_units(at[name]) if name in at else NOT_MEASURED for name in columns]
+        cells = [in_units(at[name].median()) if name in at else NOT_MEASURED for name in columns]
         marks = [mark_of(ratios[name]) if name in ratios else "" for name in ours]
         lines.append([points[ranks, block], str(ranks), size_of(block), overlap, *cells, *marks])
     header = ["points", "ranks", "blocks", "overlap", *columns, *ratio_columns_of(ours)]

@@ -26,6 +26,8 @@ compiler_of() {
 
 # Put into each row, as it is: JSON members with a comma behind each.
 noted=
+# Into each row, too: rows of one heat were measured right after each other, before the machine changes, as a rule.
+heat=0
 # The operation of rows that do not say themselves what they measure, and whose they are.
 operation_of_rows=
 
@@ -40,7 +42,7 @@ run_into() {
   wait $!
   status=$?
   # Whole lines: of a run that was ended, the last one may be cut off.
-  sed -n "s|^{\(.*}\)$|{$noted$named\1|p" "$out/rows" >>"$file"
+  sed -n "s|^{\(.*}\)$|{\"heat\":$heat,$noted$named\1|p" "$out/rows" >>"$file"
   ((status == 0)) && return
   cat "$out/errors" >&2
   local reason="exit code $status"
@@ -50,6 +52,12 @@ run_into() {
 }
 
 say() { echo "bench: $*" >&2; }
+
+# begin_heat WHAT...
+begin_heat() {
+  ((++heat))
+  say "$@"
+}
 
 missing() {
   say "$2 is missing: $3"
