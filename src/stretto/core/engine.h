@@ -23,6 +23,9 @@ class Engine : public fabric::Overflow {
 
   /// The next processor for `worker` to hold; waits until there is one. Null: the job is over.
   virtual Processor* next(Worker& worker) = 0;
+  /// The worker has run many things of the processor that it holds, one after the other, and there may be more of them.
+  /// Whether it is to let go, since others wait for it.
+  virtual bool others_wait_for(Worker& worker) noexcept = 0;
 
   /// The running task is about to wait for an event of its own node. Instead of suspending it at once and looking for
   /// other work, its worker may look whether what arrives triggers the event, while there is no other work. Returns

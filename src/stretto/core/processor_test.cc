@@ -24,6 +24,7 @@ class CollectingEngine final : public Engine {
   }
   void make_ready_for(Processor& processor, Worker&) noexcept override { make_ready(processor); }
   Processor* next(Worker&) override { return nullptr; }
+  bool others_wait_for(Worker&) noexcept override { return false; }
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void attend(fabric::Context&, const EventTable&, Event, Until, double) noexcept override {}
   void note_look() noexcept override {}

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "stretto/base/log.h"
 #include "stretto/base/units.h"
 #include "stretto/core/cause.h"
 #include "stretto/core/node.h"
@@ -18,6 +19,9 @@ constexpr std::uint32_t most_nodes_with_guards = 1000;
 
 constexpr std::uint64_t label_ready = std::uint64_t{16} << 56U;
 constexpr std::uint64_t label_charge = std::uint64_t{17} << 56U;
+
+// Each is some hundred tasks.
+constexpr std::uint32_t looks_worth_a_word = 1U << 14U;
 
 std::uint64_t label_of(std::uint64_t kind, const Processor& processor) {
   return kind | std::uint64_t{processor.node().id()} << 16U | processor.index();
@@ -90,6 +94,27 @@ Processor* SimEngine::next(Worker& worker) {
       }
     }
   }
+}
+
+// Only what is due by now: virtual time cannot go on before the processor's work is done.
+bool SimEngine::others_wait_for(Worker& worker) noexcept {
+  const fabric::Timeline& timeline = fabric_.timeline();
+  if (finished_(argument_) || failure_ != nullptr) return true;
+  if (timeline.empty()) return false;
+  if (timeline.next_time() <= timeline.now()) return true;
+  note_that_time_stands_still(*worker.held());
+  return false;
+}
+
+// Where tasks that take no time make each other ready, whatever they wait for may be a message that never comes.
+void SimEngine::note_that_time_stands_still(const Processor& held) {
+  const fabric::VirtualTime now = fabric_.timeline().now();
+  if (std::exchange(stands_since_, now) != now) looks_since_ = 0;
+  if (++looks_since_ != looks_worth_a_word) return;
+  const Logger log(held.node().surroundings().log_level, "node " + std::to_string(held.node().id()));
+  log.warning("virtual time stands still at ", format_duration(fabric::to_seconds(now)),
+              ": tasks that take no time make each other ready; charge() in them, or give them a launch time "
+              "(STRETTO_FABRIC=sim:...,task=...)");
 }
 
 // Where what is next would be too late.

@@ -37,6 +37,7 @@ class SimEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
+  bool others_wait_for(Worker& worker) noexcept override;
   bool linger(const Processor&, const EventTable&, Event) noexcept override { return false; }
   void attend(fabric::Context&, const EventTable&, Event, Until, double) noexcept override {}
   void note_look() noexcept override {}
@@ -55,6 +56,7 @@ class SimEngine final : public Engine {
 
   bool runs(const Processor& processor) const;
   void note_end_of_time();
+  void note_that_time_stands_still(const Processor& held);
   void check_end(const char* what, double seconds) const;
   void pass(fabric::VirtualTime duration);
   bool do_what_was_put_off();
@@ -68,6 +70,9 @@ class SimEngine final : public Engine {
   Worker::Suspended* charged_ = nullptr;  // likewise
   bool (*finished_)(void*) = nullptr;
   void* argument_ = nullptr;
+  // Since when, and how often, who held a processor was asked whether others wait while time could have gone on.
+  fabric::VirtualTime stands_since_ = 0;
+  std::uint32_t looks_since_ = 0;
   bool stuck_ = false;
   bool unwinding_ = false;
   // What would have run on nodes that died.

@@ -230,6 +230,31 @@ TEST(Sim, MessagesAndLaunchesReachTheEndOfVirtualTime) {
   }
 }
 
+TEST(Sim, SaysWhereTasksThatTakeNoTimeKeepItStanding) {
+  constexpr int many = 3'000'000;
+  testing::internal::CaptureStderr();
+  test::run_on("sim:2", [](Node& node) -> Task<> {
+    if (node.id() == 0) {
+      node.charge(1);
+      co_return;
+    }
+    for (int turns = 0; turns < many; ++turns) co_await node.spawn([] {});
+  });
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("virtual time stands still at 0 s"), std::string::npos);
+}
+
+TEST(Sim, AJobMayRunInATaskOfAnother) {
+  test::run_on("local:1", [](Node& outer) {
+    double seconds = 0;
+    test::run_on("sim:2", [&](Node& node) {
+      node.charge(3);
+      if (node.id() == 0) seconds = node.now();
+    });
+    EXPECT_EQ(seconds, 3);
+    outer.spawn([] {}).wait();  // the thread is the outer job's worker again
+  });
+}
+
 TEST(Sim, ThousandsOfNodesInOneProcess) {
   const std::string nodes = std::to_string(test::scaled(2000));
   std::uint64_t mains = 0;

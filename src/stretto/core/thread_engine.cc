@@ -33,6 +33,8 @@ constexpr double worth_waking_seconds = 30e-6;
 // costs as much as running it.
 constexpr double neglected_seconds = 5e-6;
 constexpr std::uint32_t crowded_queue = 32;
+// Then its own queue comes first, once: what all workers may take may never end.
+constexpr unsigned takes_from_others_in_a_row = 16;
 
 }  // namespace
 
@@ -209,6 +211,9 @@ bool ThreadEngine::has_work(const Seat& seat) const noexcept {
 
 Processor* ThreadEngine::take(Seat& seat) {
   if (Processor* const processor = seat.own.pop()) return processor;
+  if (++seat.taken % takes_from_others_in_a_row == 0) {
+    if (Processor* const processor = seat.local.pop()) return processor;
+  }
   Processor* const processor = take_shared(seat);
   return processor != nullptr ? processor : seat.local.pop();
 }
@@ -234,6 +239,8 @@ Processor* ThreadEngine::take(Seat& seat) {
   bool has_searched = false;
   for (bool has_worked = true;; has_worked = false) {
     Processor* neglected = nullptr;
+    // Operators may follow each other without end.
+    if (seat.service && waiting_for(true).load(std::memory_order_relaxed) != 0) serve_overflow();
     Processor* found = take(seat);
     if (found == nullptr && stopping_.load()) return nullptr;
     if (found == nullptr) {
@@ -249,6 +256,12 @@ Processor* ThreadEngine::take(Seat& seat) {
   }
 }
 
+bool ThreadEngine::others_wait_for(Worker& worker) noexcept {
+  const Seat& seat = seat_of(worker);
+  if (!seat.service) return has_tasks_for(seat);
+  return seat.own.size() != 0 || waiting_for(true).load(std::memory_order_relaxed) != 0;
+}
+
 // Looks for work for a moment. The service thread only does what nobody else does, so it does not linger.
 [[gnu::hot]] bool ThreadEngine::search(Seat& seat, bool has_worked, Processor*& found) {
   if (seat.service) return serve_overflow();
@@ -256,7 +269,7 @@ Processor* ThreadEngine::take(Seat& seat) {
   const bool has_napped = std::exchange(seat.has_napped, false) && !seat.was_woken;
   arrive(seat);
   const bool naps_on = has_napped && decide_to_nap(seat);
-  const bool over = naps_on ? is_over_for(seat) : look_for_tasks(seat, has_worked, found);
+  const bool over = naps_on ? has_reason_to_get_up(seat, found) : look_for_tasks(seat, has_worked, found);
   searching_.fetch_sub(1, std::memory_order_seq_cst);
   if (!over) return false;
   seat.nap.found_work();
@@ -285,15 +298,17 @@ void ThreadEngine::pass_on(const Seat& seat) noexcept {
     if (searcher.gives_way_to_who_waits()) idling.leave_it_to_others();
     return something_came;
   };
-  auto is_over = [&] {
-    if (is_over_for(seat)) return true;
-    found = take_neglected(seat);
-    return found != nullptr;
-  };
-  const bool over = idle(seat, idling, look, is_over);
+  const bool over = idle(seat, idling, look, [&] { return has_reason_to_get_up(seat, found); });
   seat.gave_way = searcher.gives_way_to_who_waits();
   if (!over) decide_to_nap(seat);
   return over;
+}
+
+// Of those who nap, too: what one does not come to waits no longer because another one hurries.
+bool ThreadEngine::has_reason_to_get_up(Seat& seat, Processor*& found) {
+  if (is_over_for(seat)) return true;
+  found = take_neglected(seat);
+  return found != nullptr;
 }
 
 // Nothing was found.

@@ -49,6 +49,7 @@ class ThreadEngine final : public Engine {
   void make_ready(Processor& processor) noexcept override;
   void make_ready_for(Processor& processor, Worker& worker) noexcept override;
   Processor* next(Worker& worker) override;
+  bool others_wait_for(Worker& worker) noexcept override;
   bool linger(const Processor& held, const EventTable& table, Event event) noexcept override;
   void attend(fabric::Context& context, const EventTable& table, Event event, Until until,
               double patience) noexcept override;
@@ -77,6 +78,7 @@ class ThreadEngine final : public Engine {
     ReadyQueue own;  // what only this worker may take
     Worker worker;
     std::uint64_t requests_at_turn = 0;  // see Idling
+    unsigned taken = 0;                  // processors, from wherever
     std::vector<Neglect> neglect;        // by seat
     Nap nap;
     std::thread thread;
@@ -108,6 +110,7 @@ class ThreadEngine final : public Engine {
   bool somebody_takes_tasks() const noexcept;
   bool search(Seat& seat, bool has_worked, Processor*& found);
   bool look_for_tasks(Seat& seat, bool has_worked, Processor*& found);
+  bool has_reason_to_get_up(Seat& seat, Processor*& found);
   void await_late_peers(Seat& seat, fabric::Context& context, const EventTable& table, Event event, Until until,
                         double patience) noexcept;
   bool leave_tasks(const Seat& seat, double seconds) noexcept;

@@ -83,6 +83,43 @@ TEST(ThreadEngine, OthersSleepWhileWhatIsReadyWaitsForABusyWorker) {
   });
 }
 
+// One worker, two nodes: a task that always finds its own processor with work leaves the other node its turn.
+TEST(ThreadEngine, AProcessorThatNeverRunsDryLeavesOthersTheirTurn) {
+  constexpr int many = 100'000;
+  for (const char* const fabric : {"local:2", "sim:2"}) {
+    Runtime runtime(test::options_for(fabric, 1));
+    std::atomic<bool> other{false};
+    int turns = 0;
+    runtime.run([&](Node& node) -> Task<> {
+      if (node.id() != 0) co_return;
+      runtime.nodes()[1]->spawn([&] { other = true; });
+      for (; !other && turns < many; ++turns) co_await node.spawn([] {});
+    });
+    EXPECT_LT(turns, many / 100) << fabric;
+  }
+}
+
+// The main's stack can be gone on with by the worker only that the endless task is at.
+TEST(ThreadEngine, AWorkerComesBackToAStackThatOnlyItCanGoOnWith) {
+  test::run_on("local:1", [](Node& node) {
+    const Worker* const mine = Worker::current();
+    for (bool was_here = false; !was_here;) {
+      const UserEvent begun = node.create_user_event();
+      std::atomic<bool> back{false};
+      const Event endless = node.spawn(
+          [&](Node& here) -> Task<> {
+            was_here = Worker::current() == mine;
+            here.trigger(begun);
+            while (was_here && !back) co_await here.spawn([] {}, SpawnOptions().processor(1));
+          },
+          SpawnOptions().processor(1));
+      begun.wait();
+      back = true;
+      endless.wait();
+    }
+  });
+}
+
 std::set<pid_t> threads_of_this_process() {
   std::set<pid_t> threads;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -44,6 +47,29 @@ TEST(Wait, ManyPlainTasksWaitAtOnce) {
 int descend(Node& node, int depth) {
   if (depth == 0) return 0;
   return node.spawn([depth](Node& here) { return descend(here, depth - 1); }).get() + 1;
+}
+
+std::size_t mappings_of_this_process() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+TEST(Wait, StacksOfManyTasksThatHaveWaitedAreGivenBack) {
+  constexpr std::size_t many = 2000;
+  run_on(
+      "local:1",
+      [](Node& node) {
+        const std::size_t before = mappings_of_this_process();
+        const UserEvent all_wait = node.create_user_event();
+        std::vector<Event> done;
+        for (std::size_t i = 0; i < many; ++i) done.push_back(node.spawn([&] { all_wait.wait(); }));
+        node.spawn([] {}, SpawnOptions().priority(-1)).wait();  // the others have begun
+        EXPECT_GT(mappings_of_this_process(), before + many);
+        node.trigger(all_wait);
+        for (const Event each : done) each.wait();
+        EXPECT_LT(mappings_of_this_process(), before + many);
+      },
+      1);
 }
 
 TEST(Wait, WaitsNest) {

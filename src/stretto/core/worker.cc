@@ -8,7 +8,14 @@ namespace stretto {
 
 namespace {
 thread_local Worker* this_worker = nullptr;  // determinism: which object the thread is, not who the thread is
-}
+
+// A processor whose tasks make each other ready never runs dry, and what only this worker may take would wait for ever.
+constexpr unsigned most_runs_in_a_row = 256;
+
+// Each takes two mappings, of which a process has some 65,000.
+constexpr std::size_t most_idle_stacks = 256;
+
+}  // namespace
 
 [[gnu::hot]] Worker* Worker::current() noexcept { return this_worker; }
 
@@ -19,20 +26,29 @@ Worker::~Worker() = default;
 
 // Tasks never run on the thread's own stack, which has to be free when the engine is done.
 void Worker::run() {
-  this_worker = this;
+  Worker* const outer = std::exchange(this_worker, this);  // a task of an outer job may run one on sim
   home_ = std::make_unique<Fiber>();
   reserve_stack();
   running_ = take_idle_stack();
   Fiber::switch_stack(*home_, *running_);
   home_.reset();
-  this_worker = nullptr;
+  this_worker = outer;
 }
+
+bool Worker::is_others_turn() noexcept { return ++runs_ % most_runs_in_a_row == 0 && engine_.others_wait_for(*this); }
 
 void Worker::loop() {
   for (;;) {
-    if (held_ == nullptr) held_ = engine_.next(*this);
+    if (held_ == nullptr) {
+      held_ = engine_.next(*this);
+      runs_ = 0;
+    }
     if (held_ == nullptr) return;
-    run_held();
+    if (is_others_turn()) {
+      std::exchange(held_, nullptr)->hand_on();
+    } else {
+      run_held();
+    }
   }
 }
 
@@ -84,6 +100,7 @@ void Worker::suspend(Suspended& place) noexcept {
 void Worker::resume(Suspended& place) {
   held_ = place.processor;
   task_ = place.task;
+  if (idle_.size() >= most_idle_stacks) idle_.erase(idle_.begin());
   idle_.push_back(std::exchange(running_, std::move(place.fiber)));
   Fiber& left = *idle_.back();
   Fiber::switch_stack(left, *running_);

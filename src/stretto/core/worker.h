@@ -56,6 +56,7 @@ class Worker {
 
  private:
   void loop();
+  bool is_others_turn() noexcept;
   void run_held();
   std::unique_ptr<Fiber> take_idle_stack() noexcept;
   static void loop_on_new_stack(void* worker);
@@ -65,10 +66,11 @@ class Worker {
   std::size_t stack_bytes_;
   bool guarded_stacks_;
   Processor* held_ = nullptr;
+  unsigned runs_ = 0;  // so often in a row, of what it holds
   TaskRecord* task_ = nullptr;
   std::unique_ptr<Fiber> home_;  // the thread's own stack, while the worker runs
   std::unique_ptr<Fiber> running_;
-  std::vector<std::unique_ptr<Fiber>> idle_;  // stacks in the middle of loop(), waiting to be gone on with
+  std::vector<std::unique_ptr<Fiber>> idle_;  // in the middle of loop(), waiting to be gone on with; own nothing
 };
 
 }  // namespace stretto
