@@ -7,7 +7,7 @@
 
 namespace stretto::schedule {
 
-/// Sums and products of bytes, or the most that can be counted where there are more.
+/// Sums and products of bytes, or of steps, or the most that can be counted where there are more.
 constexpr std::uint64_t sum_of_bytes(std::uint64_t a, std::uint64_t b) noexcept {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;

@@ -37,7 +37,7 @@ Walked walk_all(const Algorithm& algorithm, const Shape& shape, std::uint64_t by
 
 /// All ranks' steps are fewer for any algorithm that sends a message to a peer a round.
 std::uint64_t most_steps_of(const Algorithm& algorithm, const Shape& shape) {
-  return std::uint64_t{shape.size} * shape.size * algorithm.rounds(shape) * 4;
+  return times_bytes(std::uint64_t{shape.size} * shape.size, std::uint64_t{algorithm.rounds(shape)} * 4);
 }
 
 Walked walk(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
@@ -86,7 +86,7 @@ std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, co
   if (reduces.size() > ReducesTogether::most_reduces) return std::nullopt;
   const ReducesTogether all(reduces);
   const Shape shape = all.shape();
-  if (most_steps_of(all, shape) * reduces.size() > most_steps_walked) return std::nullopt;
+  if (times_bytes(reduces.size(), most_steps_of(all, shape)) > most_steps_walked) return std::nullopt;
   ExecutorTiming timing(all, shape, placement, {table.of(placement.link), table.of(placement.inside)}, true);
   Walk walk(all, shape, all, timing, false);
   return walk_all_rounds(walk, all.rounds(shape));

@@ -311,6 +311,12 @@ TEST(CostModel, AFewRanksTellAboutWhatAllDo) {
   }
 }
 
+// 2^28 ranks with 2^28 peers each, in 64 rounds, and four steps for each: 2^64.
+TEST(CostModel, AFewRanksAreFollowedWhereStepsCannotBeCounted) {
+  const test::Custom idle(Operation::broadcast, 64, 0, [](const Shape&, Rank, std::uint32_t, Sink&) {});
+  EXPECT_FALSE(price(idle, {.operation = Operation::broadcast, .size = Rank{1} << 28U}, 8, in_memory, costs).is_exact);
+}
+
 TEST(CostModel, AWastefulScheduleCostsMore) {
   // Sends everything twice.
   const test::Custom twice(Operation::broadcast, 1, 0, [](const Shape& shape, Rank me, std::uint32_t, Sink& sink) {
