@@ -1,7 +1,9 @@
 #include "stretto/schedule/cost_model.h"
 
 #include <algorithm>
+#include <string>
 
+#include "stretto/base/error.h"
 #include "stretto/schedule/block_lengths.h"
 #include "stretto/schedule/executor_timing.h"
 #include "stretto/schedule/joint.h"
@@ -83,6 +85,10 @@ Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
 
 std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, const Placement& placement,
                                        const CostTable& table) {
+  if (placement.link != Link::wire) {
+    throw Error(ErrorCode::invalid_argument, "seconds_together is of reduces over wires; placement.link is " +
+                                                 std::string(name_of(placement.link)) + ", but must be wire");
+  }
   if (reduces.size() > ReducesTogether::most_reduces) return std::nullopt;
   const ReducesTogether all(reduces);
   const Shape shape = all.shape();

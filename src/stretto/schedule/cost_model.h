@@ -90,8 +90,10 @@ Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes,
 Price price(const Algorithm& algorithm, const Shape& shape, std::uint64_t bytes, const Placement& placement,
             const Costs& costs, Follow follow = Follow::as_it_pays);
 
-/// How long general reduces that begin at once take together by the same rules, until the last node is through with the
-/// last one; nothing where that would take more than 30,000 steps to find out.
+/// How long general reduces that begin at once take together over wires by the same rules, until the last node is
+/// through with the last one; nothing where that would take more than 30,000 steps to find out. Throws
+/// Error(invalid_argument) for any other placement.link: what is read where it lies there is found by the blocks of one
+/// vector, and several reduces have none (ReducesTogether).
 std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, const Placement& placement,
                                        const CostTable& table);
 

@@ -12,7 +12,8 @@
 namespace stretto::schedule {
 
 /// Several general reduces that begin at once as one algorithm, whose ranks are the nodes: in each round a node does
-/// its part of all. For those who price it; there is no vector whose blocks these are, but each has its length.
+/// its part of all. For those who price it over wires; there is no vector whose blocks these are, but each has its
+/// length.
 class ReducesTogether final : public Algorithm {
  public:
   static constexpr std::size_t most_reduces = 256;

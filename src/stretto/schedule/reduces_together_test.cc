@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "stretto/base/error.h"
 #include "stretto/schedule/cost_model.h"
 
 namespace stretto::schedule {
@@ -66,6 +67,13 @@ TEST(ReducesTogether, NothingIsSaidOfTooMany) {
   EXPECT_FALSE(seconds_together(std::vector{large}, wires, built_in_costs()));
   const std::vector<PlacedReduce> many(ReducesTogether::most_reduces + 1, reduce_of("aspen_general_reduce", 2, 0, 8));
   EXPECT_FALSE(seconds_together(many, wires, built_in_costs()));
+}
+
+TEST(ReducesTogether, AreOverWires) {
+  const std::vector<PlacedReduce> two(2, reduce_of("aspen_general_reduce", 2, 0, 8));
+  for (const Link link : {Link::local, Link::host}) {
+    EXPECT_THROW(seconds_together(two, {.link = link}, built_in_costs()), Error) << name_of(link);
+  }
 }
 
 }  // namespace
