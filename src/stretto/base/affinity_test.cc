@@ -3,30 +3,31 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <thread>
 #include <vector>
+
+#include "stretto/base/core_set.h"
 
 namespace stretto {
 namespace {
 
-std::vector<int> usable() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+std::vector<std::size_t> usable() {
+  const CoreSet set = CoreSet::usable();
+  std::vector<std::size_t> cores;
+  for (std::size_t core = 0; core < set.most(); ++core) {
+    if (set.has(core)) cores.push_back(core);
   }
   return cores;
 }
 
 TEST(Affinity, AThreadIsKeptOnSomeCoresWithThoseItStarts) {
-  const std::vector<int> all = usable();
+  const std::vector<std::size_t> all = usable();
   ASSERT_EQ(all.size(), usable_cores());
   for (std::size_t first = 0; first <= all.size(); ++first) {
     std::thread([&] {
       bind_thread_to_cores(first, 1);
-      EXPECT_EQ(usable(), (std::vector<int>{all[first % all.size()]})) << first;
+      EXPECT_EQ(usable(), (std::vector<std::size_t>{all[first % all.size()]})) << first;
       std::thread([] { EXPECT_EQ(usable_cores(), 1U); }).join();
     }).join();
   }
@@ -34,11 +35,11 @@ TEST(Affinity, AThreadIsKeptOnSomeCoresWithThoseItStarts) {
 }
 
 TEST(Affinity, CoresAreCountedRound) {
-  const std::vector<int> all = usable();
+  const std::vector<std::size_t> all = usable();
   for (std::size_t count = 1; count <= all.size() + 1; ++count) {
     std::thread([&] {
       bind_thread_to_cores(all.size() - 1, count);
-      const std::vector<int> mine = usable();
+      const std::vector<std::size_t> mine = usable();
       EXPECT_EQ(mine.size(), std::min(count, all.size()));
       EXPECT_EQ(mine.back(), all.back());
       EXPECT_EQ(mine.front(), count == 1 ? all.back() : all.front());
@@ -48,10 +49,33 @@ TEST(Affinity, CoresAreCountedRound) {
 
 TEST(Affinity, NoCoresAreNone) {
   std::thread([] {
-    const std::vector<int> all = usable();
+    const std::vector<std::size_t> all = usable();
     bind_thread_to_cores(0, 0);
     EXPECT_EQ(usable(), all);
   }).join();
+}
+
+int fails_with(int reason) {
+  errno = reason;
+  return -1;
+}
+
+TEST(Affinity, MachinesMayHaveAnyNumberOfCores) {
+  const CoreSet set = CoreSet::usable([](pid_t, std::size_t bytes, cpu_set_t* cores) {
+    if (bytes < CPU_ALLOC_SIZE(8192)) return fails_with(EINVAL);
+    for (const std::size_t core : {7U, 8191U}) CPU_SET_S(core, bytes, cores);
+    return 0;
+  });
+  EXPECT_EQ(set.count(), 2U);
+  EXPECT_TRUE(set.has(7));
+  EXPECT_TRUE(set.has(8191));
+  EXPECT_FALSE(set.has(8190));
+  EXPECT_FALSE(set.has(set.most()));
+}
+
+TEST(Affinity, NoCoresAreKnownWhereTheSystemDoesNotTell) {
+  EXPECT_EQ(CoreSet::usable([](pid_t, std::size_t, cpu_set_t*) { return fails_with(EPERM); }).count(), 0U);
+  EXPECT_EQ(CoreSet::usable([](pid_t, std::size_t, cpu_set_t*) { return fails_with(EINVAL); }).count(), 0U);
 }
 
 }  // namespace
