@@ -86,14 +86,17 @@ double factor_of_size(std::string_view unit) {
 }
 
 std::string with_unit(double value, std::span<const Unit> units) {
-  const Unit* unit = &units.front();
-  for (const Unit& candidate : units) {
-    if (value >= candidate.factor) unit = &candidate;
-  }
+  auto unit = units.begin();
+  while (unit + 1 != units.end() && value >= unit[1].factor) ++unit;
   std::array<char, 32> digits{};
-  const auto result =
+  const auto written =
       std::to_chars(digits.data(), digits.data() + digits.size(), value / unit->factor, std::chars_format::general, 4);
-  return std::string(digits.data(), result.ptr) + " " + std::string(unit->name);
+  double rounded = 0;
+  std::from_chars(digits.data(), written.ptr, rounded);
+  // 999.96 ns is 1 us.
+  const bool is_next = unit + 1 != units.end() && rounded >= std::round(unit[1].factor / unit->factor);
+  if (is_next) return "1 " + std::string(unit[1].name);
+  return std::string(digits.data(), written.ptr) + " " + std::string(unit->name);
 }
 
 }  // namespace
@@ -115,9 +118,8 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view name) {
   const Quantity quantity = split(text, name, bytes_form);
   const double factor = factor_of_size(quantity.unit);
   const double bytes = std::round(quantity.number * factor);
-  // Fractions of a unit are as exact as decimals allow: "1.1KB" is 1100 bytes, "0.3B" is refused.
-  const bool is_whole = std::abs(quantity.number * factor - bytes) <= 1e-6;
-  if (factor == 0 || !is_whole || bytes >= 0x1p53) refuse(name, text, bytes_form);
+  // Fractions of a unit must be those of whole bytes: "1.1KB" is 1100 bytes; "0.3B" and "1.0000005" are refused.
+  if (factor == 0 || bytes / factor != quantity.number || bytes >= 0x1p53) refuse(name, text, bytes_form);
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -127,7 +129,9 @@ double parse_bandwidth(std::string_view text, std::string_view name) {
   const std::string_view unit = quantity.unit.substr(0, quantity.unit.size() - 2);
   const double bytes = factor_of_bytes(unit);
   const double bandwidth = quantity.number * (bytes > 0 ? bytes : factor_of(unit, bit_units));
-  if (!(bandwidth > 0) || !std::isfinite(bandwidth)) refuse(name, text, bandwidth_form);
+  // Most who ask go by the time of a byte.
+  const bool is_usable = std::isfinite(bandwidth) && std::isfinite(1 / bandwidth);
+  if (!(bandwidth > 0) || !is_usable) refuse(name, text, bandwidth_form);
   return bandwidth;
 }
 

@@ -16,7 +16,7 @@ double parse_duration(std::string_view text, std::string_view name = "duration")
 /// "1.5MB", "4096".
 std::uint64_t parse_bytes(std::string_view text, std::string_view name = "size");
 
-/// Bytes per second, more than zero: "5GB/s", "10GiB/s", "100Gbit/s".
+/// Bytes per second, more than zero, so that the seconds per byte are a finite number: "5GB/s", "10GiB/s", "100Gbit/s".
 double parse_bandwidth(std::string_view text, std::string_view name = "bandwidth");
 
 /// A whole number without unit, of [least, most].

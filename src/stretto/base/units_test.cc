@@ -62,11 +62,17 @@ TEST(ParseBytes, ReadsEachUnit) {
   EXPECT_EQ(parse_bytes("1.5MiB"), 1'572'864U);
   EXPECT_EQ(parse_bytes("64GiB"), 68'719'476'736U);
   EXPECT_EQ(parse_bytes("2TB"), 2'000'000'000'000U);
+  for (std::uint64_t tenths = 0; tenths < 10'000; ++tenths) {
+    const std::string number = std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10);
+    EXPECT_EQ(parse_bytes(number + "KB"), tenths * 100);
+    EXPECT_EQ(parse_bytes(number + "TB"), tenths * 100'000'000'000U);
+  }
 }
 
 TEST(ParseBytes, RefusesWhatIsNone) {
   for (const char* text :
-       {"", "KiB", "-1", "0.3B", "1.5", "1Kbit", "1Ki", "1P", "1kb", "1 KiB/s", "99999999TiB", "1e300", "nan"}) {
+       {"", "KiB", "-1", "0.3B", "1.5", "1Kbit", "1Ki", "1P", "1kb", "1 KiB/s", "99999999TiB", "1e300", "nan",
+        "0.0000001B", "1e-320", "1.0000005", "4503599627370495.5", "1.0000000000001GB"}) {
     EXPECT_NE(complaint_of([&] { parse_bytes(text); }), "") << text;
   }
 }
@@ -80,7 +86,8 @@ TEST(ParseBandwidth, ReadsEachUnit) {
 }
 
 TEST(ParseBandwidth, RefusesWhatIsNone) {
-  for (const char* text : {"", "5", "5GB", "5G/s", "0GB/s", "-5GB/s", "5/s", "/s", "5Gb/s", "infGB/s", "1e308TB/s"}) {
+  for (const char* text :
+       {"", "5", "5GB", "5G/s", "0GB/s", "-5GB/s", "5/s", "/s", "5Gb/s", "infGB/s", "1e308TB/s", "1e-309B/s"}) {
     EXPECT_NE(complaint_of([&] { parse_bandwidth(text); }), "") << text;
   }
 }
@@ -118,6 +125,19 @@ TEST(Format, ChoosesTheUnit) {
   EXPECT_EQ(format_bytes(68'719'476'736), "64 GiB");
   EXPECT_EQ(format_bandwidth(5e9), "5 GB/s");
   EXPECT_EQ(format_bandwidth(0.5), "0.5 B/s");
+}
+
+TEST(Format, RoundsBeforeItChoosesTheUnit) {
+  EXPECT_EQ(format_duration(999.94e-9), "999.9 ns");
+  EXPECT_EQ(format_duration(999.96e-9), "1 us");
+  EXPECT_EQ(format_duration(0.99996), "1 s");
+  EXPECT_EQ(format_duration(59.996), "1 min");
+  EXPECT_EQ(format_duration(3599.9), "1 h");
+  EXPECT_EQ(format_duration(1e6 * 3600), "1e+06 h");
+  EXPECT_EQ(format_duration(12'345.6), "3.429 h");
+  EXPECT_EQ(format_bytes(1'048'565), "1 MiB");
+  EXPECT_EQ(format_bytes(1'048'000), "1023 KiB");
+  EXPECT_EQ(format_bandwidth(999'960), "1 MB/s");
 }
 
 TEST(Format, IsReadBack) {

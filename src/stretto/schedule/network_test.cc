@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Network, BadNetworks,
                                          BadNetwork{"1us,1us,inf,5GB/s", "g (gap) is 'inf'"},
                                          BadNetwork{"1us,1us,1us,5GB", "but must be a bandwidth such as 5GB/s, or"},
                                          BadNetwork{"1us,1us,1us,0GB/s", "G (time of a byte) is '0GB/s'"},
+                                         BadNetwork{"1us,1us,1us,1e-309B/s", "G (time of a byte) is '1e-309B/s'"},
                                          BadNetwork{"1us,1us,1us,5GB/s,fast", "R (reduction) is 'fast'"}));
 
 }  // namespace
