@@ -2,19 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <system_error>
 
 #include "stretto/base/error.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/print_line.h"
 #include "stretto/cli/shape_arguments.h"
 #include "stretto/program/arguments.h"
+#include "stretto/program/output_file.h"
 
 namespace stretto::cli {
 namespace {
@@ -38,16 +36,6 @@ std::string format_of(const DrawArguments& arguments) {
               "the name '" + arguments.file + "' says neither svg nor dot, all that is drawn; add --format svg or dot");
 }
 
-void write_file(const std::string& path, const std::string& document) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << document;
-  file.close();
-  if (!file) {
-    throw Error(ErrorCode::io, "cannot write '" + path + "': " + std::generic_category().message(errno));
-  }
-}
-
 /// What is to be drawn, and how.
 struct Drawing {
   const schedule::Algorithm& algorithm;
@@ -65,7 +53,7 @@ void run_draw(const DrawArguments& arguments) {
   const auto [algorithm, shape, format] = program::refusing([&] { return drawing_of(arguments); });
   const auto draw = format == "svg" ? schedule::draw_svg : schedule::draw_dot;
   const std::string document = draw(algorithm, shape);
-  if (!arguments.file.empty()) write_file(arguments.file, document);
+  if (!arguments.file.empty()) program::replace_file(arguments.file, document);
   if (arguments.as_json) {
     nlohmann::ordered_json object = json_of(algorithm, shape);
     object["rounds"] = algorithm.rounds(shape);
