@@ -7,8 +7,12 @@
 #include <cstdio>
 #include <string_view>
 
+#include "stretto/base/xml_text.h"
+
 namespace conjugate_gradient {
 namespace {
+
+using stretto::xml_text;
 
 constexpr double width = 820;
 constexpr double height = 480;
@@ -23,23 +27,6 @@ std::string fixed(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
   return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
 }
 
 std::string label(double x, double y, std::string_view attributes, std::string_view inner) {
@@ -111,11 +98,11 @@ std::string draw_axes(const Axes& axes, const PlotText& text) {
   }
   svg += line(left, top, left, floor, "stroke=\"#7b8794\"");
   svg += line(left, floor, width - right, floor, "stroke=\"#7b8794\"");
-  svg += label(left, 30, "font-size=\"16\" font-weight=\"600\" fill=\"#1f2933\"", escaped(text.title));
+  svg += label(left, 30, "font-size=\"16\" font-weight=\"600\" fill=\"#1f2933\"", xml_text(text.title));
   svg +=
-      label((left + width - right) / 2, height - 18, "text-anchor=\"middle\" fill=\"#323f4b\"", escaped(text.x_label));
+      label((left + width - right) / 2, height - 18, "text-anchor=\"middle\" fill=\"#323f4b\"", xml_text(text.x_label));
   svg += "<text transform=\"translate(22 " + fixed((top + floor) / 2) +
-         ") rotate(-90)\" text-anchor=\"middle\" fill=\"#323f4b\">" + escaped(text.y_label) + "</text>\n";
+         ") rotate(-90)\" text-anchor=\"middle\" fill=\"#323f4b\">" + xml_text(text.y_label) + "</text>\n";
   return svg;
 }
 
@@ -160,7 +147,7 @@ std::string draw_legend(std::span<const Series> series) {
   double y = top + 24;
   for (std::size_t i = 0; i < series.size(); ++i, y += 20) {
     svg += line(x + 10, y, x + 34, y, stroke_of(i, series.size()));
-    svg += label(x + 42, y + 4, "fill=\"#1f2933\"", escaped(series[i].name));
+    svg += label(x + 42, y + 4, "fill=\"#1f2933\"", xml_text(series[i].name));
   }
   return svg;
 }

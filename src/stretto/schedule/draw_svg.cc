@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/base/xml_text.h"
 #include "stretto/schedule/draw.h"
 #include "stretto/schedule/picture.h"
 
@@ -50,20 +51,6 @@ constexpr std::string_view style = R"(  <style>
   </defs>
 )";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char character : text) {
-    switch (character) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += character;
-    }
-  }
-  return result;
-}
-
 /// Writes one picture; all lengths are in pixels.
 class SvgWriter {
  public:
@@ -82,7 +69,7 @@ class SvgWriter {
   std::string write() {
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width_ << "\" height=\"" << height_
          << "\" viewBox=\"0 0 " << width_ << ' ' << height_ << "\" role=\"img\">\n"
-         << "  <title>" << escaped(picture_.title + ", " + picture_.subtitle) << "</title>\n"
+         << "  <title>" << xml_text(picture_.title + ", " + picture_.subtitle) << "</title>\n"
          << style << "  <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     write_header();
     write_lanes();
@@ -116,7 +103,7 @@ class SvgWriter {
   bool reduces(std::uint32_t round, Rank rank) const { return picture_.works[round][rank].reduces; }
 
   void text(double x, double y, std::string_view css_class, std::string_view words) {
-    out_ << "  <text x=\"" << x << "\" y=\"" << y << "\" class=\"" << css_class << "\">" << escaped(words)
+    out_ << "  <text x=\"" << x << "\" y=\"" << y << "\" class=\"" << css_class << "\">" << xml_text(words)
          << "</text>\n";
   }
   void circle(double x, double y, double radius, std::string_view css_class) {
@@ -175,7 +162,7 @@ class SvgWriter {
     const std::string direction = arrow.from < arrow.to ? "up" : "down";
     out_ << "  <path d=\"M" << x1 << ' ' << y1 << " L" << x1 + dx * kept << ' ' << y1 + dy * kept
          << "\" class=\"message " << direction << "\" marker-end=\"url(#" << direction << "-head)\"><title>"
-         << escaped(arrow.what) << "</title></path>\n";
+         << xml_text(arrow.what) << "</title></path>\n";
   }
 
   void write_works() {
