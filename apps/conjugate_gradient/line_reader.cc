@@ -83,12 +83,4 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "\"";
-  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  result += text.size() > longest ? "...\"" : "\"";
-  return result;
-}
-
 }  // namespace conjugate_gradient

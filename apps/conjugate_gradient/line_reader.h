@@ -48,7 +48,4 @@ class LineReader {
 /// Removes the next word (blanks separate words) from the front of `text` and returns it; empty at the end.
 std::string_view take_word(std::string_view& text);
 
-/// `text` in quotes, shortened and with unprintable bytes replaced: fit for a message about hostile input.
-std::string quoted(std::string_view text);
-
 }  // namespace conjugate_gradient

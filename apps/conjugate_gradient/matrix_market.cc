@@ -16,12 +16,14 @@
 
 #include "conjugate_gradient/line_reader.h"
 #include "stretto/base/error.h"
+#include "stretto/base/shown.h"
 
 namespace conjugate_gradient {
 namespace {
 
 using stretto::Error;
 using stretto::ErrorCode;
+using stretto::shown;
 
 constexpr std::uint64_t largest_dimension = std::numeric_limits<std::uint32_t>::max();
 
@@ -48,7 +50,7 @@ Format parse_format(const LineReader& reader, std::string_view word) {
   const std::string name = lower(word);
   if (name == "coordinate") return Format::coordinate;
   if (name == "array") return Format::array;
-  reader.fail_here("the format " + quoted(word) + " is unknown; it must be coordinate or array");
+  reader.fail_here("the format " + shown(word) + " is unknown; it must be coordinate or array");
 }
 
 Field parse_field(const LineReader& reader, std::string_view word, Format format) {
@@ -57,7 +59,7 @@ Field parse_field(const LineReader& reader, std::string_view word, Format format
   if (name == "integer") return Field::integer;
   if (name == "complex") reader.fail_here("complex matrices are not supported; the entries must be real");
   if (name != "pattern") {
-    reader.fail_here("the field " + quoted(word) + " is unknown; it must be real, integer or pattern");
+    reader.fail_here("the field " + shown(word) + " is unknown; it must be real, integer or pattern");
   }
   if (format == Format::array) reader.fail_here("an array cannot have the field pattern: it would hold no values");
   return Field::pattern;
@@ -73,7 +75,7 @@ bool parse_symmetry(const LineReader& reader, std::string_view word) {
         "definite matrix");
   }
   if (name == "hermitian") reader.fail_here("hermitian matrices are not supported; the entries must be real");
-  reader.fail_here("the symmetry " + quoted(word) + " is unknown; it must be general or symmetric");
+  reader.fail_here("the symmetry " + shown(word) + " is unknown; it must be general or symmetric");
 }
 
 std::uint64_t take_count(const LineReader& reader, std::string_view& line, const char* what) {
@@ -82,17 +84,17 @@ std::uint64_t take_count(const LineReader& reader, std::string_view& line, const
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (problem == std::errc::result_out_of_range) {
-    reader.fail_here(std::string("the ") + what + " " + quoted(word) + " is too large");
+    reader.fail_here(std::string("the ") + what + " " + shown(word) + " is too large");
   }
   if (problem != std::errc() || end != word.data() + word.size()) {
-    reader.fail_here(std::string("the ") + what + " " + quoted(word) + " is not a whole number");
+    reader.fail_here(std::string("the ") + what + " " + shown(word) + " is not a whole number");
   }
   return value;
 }
 
 void require_end(const LineReader& reader, std::string_view line) {
   const std::string_view word = take_word(line);
-  if (!word.empty()) reader.fail_here("unexpected " + quoted(word) + " at the end of the line");
+  if (!word.empty()) reader.fail_here("unexpected " + shown(word) + " at the end of the line");
 }
 
 /// Refuses a declared number of entries that the rest of the file has no room for.
@@ -136,10 +138,10 @@ Header read_header(LineReader& reader) {
   if (line.starts_with("\x1f\x8b")) reader.fail("the file is compressed; unpack it with gunzip first");
   const std::string_view banner = take_word(line);
   if (lower(banner) != "%%matrixmarket") {
-    reader.fail_here("this is not a Matrix Market file: it opens with " + quoted(banner) + ", not %%MatrixMarket");
+    reader.fail_here("this is not a Matrix Market file: it opens with " + shown(banner) + ", not %%MatrixMarket");
   }
   const std::string_view object = take_word(line);
-  if (lower(object) != "matrix") reader.fail_here("the object " + quoted(object) + " is not supported, only matrix");
+  if (lower(object) != "matrix") reader.fail_here("the object " + shown(object) + " is not supported, only matrix");
   Header header;
   header.format = parse_format(reader, take_word(line));
   header.field = parse_field(reader, take_word(line), header.format);
@@ -183,9 +185,9 @@ double take_real(const LineReader& reader, std::string_view& line) {
   double value = 0;
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
   if ((problem != std::errc() || end != word.data() + word.size()) && !parse_uncommon_real(word, value)) {
-    reader.fail_here("the value " + quoted(whole) + " is not a number");
+    reader.fail_here("the value " + shown(whole) + " is not a number");
   }
-  if (!std::isfinite(value)) reader.fail_here("the value " + quoted(whole) + " is not finite");
+  if (!std::isfinite(value)) reader.fail_here("the value " + shown(whole) + " is not finite");
   return value;
 }
 
@@ -197,10 +199,10 @@ double take_integer(const LineReader& reader, std::string_view& line) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (problem == std::errc::result_out_of_range) {
-    reader.fail_here("the value " + quoted(whole) + " does not fit 64 bits");
+    reader.fail_here("the value " + shown(whole) + " does not fit 64 bits");
   }
   if (problem != std::errc() || end != word.data() + word.size()) {
-    reader.fail_here("the value " + quoted(whole) + " is not a whole number, as the header promises");
+    reader.fail_here("the value " + shown(whole) + " is not a whole number, as the header promises");
   }
   return static_cast<double>(value);
 }

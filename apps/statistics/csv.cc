@@ -7,9 +7,12 @@
 #include <system_error>
 
 #include "stretto/base/error.h"
+#include "stretto/base/shown.h"
 
 namespace statistics {
 namespace {
+
+using stretto::shown;
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
@@ -97,13 +100,6 @@ Field parse_field(std::string_view text) {
   const double size = std::abs(field.value);
   if (size > most_value || (size > 0 && size < least_value)) return {FieldKind::out_of_range};
   return field;
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "\"";
-  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  return result + (text.size() > longest ? "...\"" : "\"");
 }
 
 }  // namespace statistics

@@ -34,7 +34,4 @@ struct Field {
 /// A decimal number, with a point and an exponent or without, and with a sign or without.
 Field parse_field(std::string_view text);
 
-/// `text` in quotes, shortened and with unprintable bytes replaced: fit for a message.
-std::string shown(std::string_view text);
-
 }  // namespace statistics

@@ -78,10 +78,5 @@ TEST(ParseField, WhatDoesNotFit) {
   }
 }
 
-TEST(Shown, IsFitForAMessage) {
-  EXPECT_EQ(shown("a\nb\x80"), "\"a?b?\"");
-  EXPECT_EQ(shown(std::string(41, 'x')), "\"" + std::string(40, 'x') + "...\"");
-}
-
 }  // namespace
 }  // namespace statistics

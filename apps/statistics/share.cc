@@ -9,12 +9,14 @@
 
 #include "statistics/csv.h"
 #include "stretto/base/error.h"
+#include "stretto/base/shown.h"
 
 namespace statistics {
 namespace {
 
 using stretto::Error;
 using stretto::ErrorCode;
+using stretto::shown;
 
 constexpr std::size_t most_line_bytes = 65'536;
 constexpr std::size_t most_columns = 256;
