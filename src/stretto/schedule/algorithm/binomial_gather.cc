@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "stretto/schedule/algorithm/binomial_tree.h"
 #include "stretto/schedule/algorithm/runs.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
-namespace {
-
-/// Whether `v` only gives: it has no child at distance 1, and so no child at all.
-bool is_leaf(const Shape& shape, Rank v) { return v % 2 == 1 || v + 1 == shape.size; }
-
-}  // namespace
 
 std::string_view BinomialGather::source() const noexcept {
   return "Thakur, Rabenseifner and Gropp, \"Optimization of collective communication operations in MPICH\", "
@@ -21,7 +16,7 @@ std::string_view BinomialGather::source() const noexcept {
 void BinomialGather::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
   const Rank distance = Rank{1} << round;
   const Rank v = before(me, shape.root, shape.size);
-  if (me != shape.root && is_leaf(shape, v)) {
+  if (me != shape.root && is_leaf(v, shape.size)) {
     if (v % (2 * distance) == distance) sink.send(before(me, distance, shape.size), input());
     return;
   }
@@ -45,7 +40,7 @@ std::uint32_t BinomialGather::rounds(const Shape& shape) const {
 }
 
 std::uint32_t BinomialGather::scratch_blocks(const Shape& shape, Rank me) const {
-  return me == shape.root || is_leaf(shape, before(me, shape.root, shape.size)) ? 0 : shape.size;
+  return me == shape.root || is_leaf(before(me, shape.root, shape.size), shape.size) ? 0 : shape.size;
 }
 
 }  // namespace stretto::schedule

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "stretto/schedule/algorithm/binomial_tree.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
@@ -12,9 +13,6 @@ Rank top_of(const Shape& shape) { return shape.commutative ? shape.root : 0; }
 
 /// Rounds of the tree; a root that is alone still has its copy to make.
 std::uint32_t tree_rounds(const Shape& shape) { return std::max(doublings(shape.size), 1U); }
-
-/// Whether `v` only gives: it has no child at distance 1, and so no child at all.
-bool is_leaf(const Shape& shape, Rank v) { return v % 2 == 1 || v + 1 == shape.size; }
 
 }  // namespace
 
@@ -30,7 +28,7 @@ void BinomialReduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sin
   const Rank top = top_of(shape);
   const Rank v = before(me, top, shape.size);
   // Only the root has an output to accumulate in, and a leaf has nothing to accumulate: it gives its input.
-  const BlockRef partial = v == 0 && me == shape.root ? output() : is_leaf(shape, v) ? input() : scratch(2);
+  const BlockRef partial = v == 0 && me == shape.root ? output() : is_leaf(v, shape.size) ? input() : scratch(2);
 
   if (round == tree_rounds(shape)) {
     if (me == top) sink.send(shape.root, partial);
@@ -47,7 +45,7 @@ void BinomialReduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sin
 
 std::uint32_t BinomialReduce::scratch_blocks(const Shape& shape, Rank me) const {
   const Rank v = before(me, top_of(shape), shape.size);
-  if (is_leaf(shape, v)) return 0;
+  if (is_leaf(v, shape.size)) return 0;
   return me == shape.root && v == 0 ? 2 : 3;
 }
 

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "stretto/schedule/algorithm/binomial_tree.h"
 #include "stretto/schedule/algorithm/runs.h"
 #include "stretto/schedule/builder.h"
 
 namespace stretto::schedule {
-namespace {
-
-/// Whether `v` only takes: it has no child at distance 1, and so no child at all.
-bool is_leaf(const Shape& shape, Rank v) { return v % 2 == 1 || v + 1 == shape.size; }
-
-}  // namespace
 
 std::string_view BinomialScatter::source() const noexcept {
   return "Thakur, Rabenseifner and Gropp, \"Optimization of collective communication operations in MPICH\", "
@@ -22,7 +17,7 @@ void BinomialScatter::steps(const Shape& shape, Rank me, std::uint32_t round, Si
   const std::uint32_t last = rounds(shape) - 1;
   const Rank distance = Rank{1} << (last - round);
   const Rank v = before(me, shape.root, shape.size);
-  if (me != shape.root && is_leaf(shape, v)) {
+  if (me != shape.root && is_leaf(v, shape.size)) {
     if (v % (2 * distance) == distance) sink.receive(before(me, distance, shape.size), output());
     return;
   }
@@ -46,7 +41,7 @@ std::uint32_t BinomialScatter::rounds(const Shape& shape) const {
 }
 
 std::uint32_t BinomialScatter::scratch_blocks(const Shape& shape, Rank me) const {
-  return me == shape.root || is_leaf(shape, before(me, shape.root, shape.size)) ? 0 : shape.size;
+  return me == shape.root || is_leaf(before(me, shape.root, shape.size), shape.size) ? 0 : shape.size;
 }
 
 }  // namespace stretto::schedule
