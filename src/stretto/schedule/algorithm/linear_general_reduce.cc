@@ -6,7 +6,7 @@
 namespace stretto::schedule {
 namespace {
 
-/// Who takes all inputs; the group's size where nobody receives.
+/// Who takes all inputs.
 Rank taker(const Shape& shape) { return shape.inner_receivers > 0 ? 0 : shape.contributors; }
 
 /// Who does not contribute takes the first input where it wants the result. Small inputs of all may land at once.
@@ -30,11 +30,10 @@ bool LinearGeneralReduce::is_canonical(const Shape& shape) const {
   return shape.inner_receivers > 0 || shape.contributors <= 2;
 }
 
-std::uint32_t LinearGeneralReduce::rounds(const Shape& shape) const { return taker(shape) == shape.size ? 1 : 2; }
+std::uint32_t LinearGeneralReduce::rounds(const Shape&) const { return 2; }
 
 void LinearGeneralReduce::steps(const Shape& shape, Rank me, std::uint32_t round, Sink& sink) const {
   const Rank one = taker(shape);
-  if (one == shape.size) return;
   if (round == 0) {
     if (me == one) return take(shape, me, sink);
     if (me < shape.contributors) sink.send(one, input());
