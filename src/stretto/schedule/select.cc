@@ -79,8 +79,14 @@ void put_first_who_sends_to_few(Rank rank, double too_close, std::vector<Candida
   const double most = too_close * candidates.front().price.cost();
   const auto end = std::find_if(candidates.begin(), candidates.end(),
                                 [most](const Candidate& each) { return each.price.cost() > most; });
-  const auto key = [rank](const Candidate& each) { return std::pair(receivers_of(rank, each), each.segments); };
-  std::stable_sort(candidates.begin(), end, [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+  std::vector<std::pair<std::size_t, Candidate>> close;  // with how many that rank sends to
+  for (auto each = candidates.begin(); each != end; ++each) {
+    const std::size_t receivers = receivers_of(rank, *each);
+    close.emplace_back(receivers, std::move(*each));
+  }
+  const auto key = [](const auto& each) { return std::pair(each.first, each.second.segments); };
+  std::stable_sort(close.begin(), close.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  std::transform(close.begin(), close.end(), candidates.begin(), [](auto& each) { return std::move(each.second); });
 }
 
 /// Where prices are too close to tell.
