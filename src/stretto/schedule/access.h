@@ -1,17 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "stretto/schedule/schedule.h"
 
 namespace stretto::schedule {
-
-/// What is wrong with `step` by itself: a peer that is not another rank of the group, a block that `me` does not have,
-/// a run of scratch slots beyond one vector, a write to input, a step without blocks where blocks are needed, a
-/// barrier's message with some. Empty if nothing is.
-std::string fault_of(const Shape& shape, Rank me, std::uint32_t scratch_blocks, const Step& step);
 
 /// Follows one rank's accesses in program order, and says which earlier steps each step must wait for, whether input
 /// and output are apart or in place.
@@ -23,7 +17,7 @@ class AccessTracker {
 
   /// Appends to `earlier` the indices of the steps that conflict with this one (repeats are possible; steps that an
   /// appended one already waits for may be left out), then remembers this one as step number `index`.
-  /// REQUIRES: fault_of(step) is empty.
+  /// REQUIRES: fault_of(step) is empty (step_fault.h).
   void add(std::uint32_t index, const Step& step, std::vector<std::uint32_t>& earlier);
 
  private:

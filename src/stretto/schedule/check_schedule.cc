@@ -3,6 +3,7 @@
 
 #include "stretto/schedule/access.h"
 #include "stretto/schedule/check.h"
+#include "stretto/schedule/step_fault.h"
 
 namespace stretto::schedule {
 namespace {

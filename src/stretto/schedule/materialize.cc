@@ -6,6 +6,7 @@
 
 #include "stretto/base/error.h"
 #include "stretto/schedule/access.h"
+#include "stretto/schedule/step_fault.h"
 
 namespace stretto::schedule {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "stretto/base/error.h"
-#include "stretto/schedule/access.h"
 #include "stretto/schedule/check.h"
 #include "stretto/schedule/materialize.h"
+#include "stretto/schedule/step_fault.h"
 
 namespace stretto::schedule {
 namespace {

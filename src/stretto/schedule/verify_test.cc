@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "stretto/base/error.h"
-#include "stretto/schedule/access.h"
 #include "stretto/schedule/builder.h"
+#include "stretto/schedule/step_fault.h"
 #include "stretto/schedule/test_support.h"
 
 namespace stretto::schedule {
