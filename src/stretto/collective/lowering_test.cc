@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/schedule/in_place.h"
+#include "stretto/schedule/receivers_read.h"
 #include "stretto/schedule/test_support.h"
 
 // What a lowering promises, looked up in the schedules of all ranks, for all algorithms.

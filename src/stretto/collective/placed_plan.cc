@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "stretto/collective/transfer.h"
-#include "stretto/schedule/in_place.h"
+#include "stretto/schedule/receivers_read.h"
 
 namespace stretto {
 

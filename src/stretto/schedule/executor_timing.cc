@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "stretto/schedule/in_place.h"
-
 namespace stretto::schedule {
 
 namespace {

@@ -10,6 +10,7 @@
 #include "stretto/schedule/cost_model.h"
 #include "stretto/schedule/mail.h"
 #include "stretto/schedule/readers.h"
+#include "stretto/schedule/receivers_read.h"
 
 namespace stretto::schedule {
 
