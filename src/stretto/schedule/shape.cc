@@ -1,5 +1,7 @@
 #include "stretto/schedule/shape.h"
 
+#include <algorithm>
+
 namespace stretto::schedule {
 
 std::array<Shape, 3> with_operators(const Shape& plain) noexcept {
