@@ -56,7 +56,7 @@ schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks,
                             std::uint32_t most = std::numeric_limits<std::uint32_t>::max());
 
 /// "algorithm", "operation", "source", "nodes", "hosts" (0: not known), "root", "blocks", "commutative",
-/// "reproducible"; of a general_reduce also "contributors", "inner_receivers".
+/// "reproducible"; of a general_reduce also "contributors", "inner_receivers"; where there are some, "auxiliaries".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);
 
 /// One line for each algorithm: its name, and what it is.

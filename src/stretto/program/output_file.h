@@ -26,7 +26,7 @@ std::optional<std::string> why_not_writable(std::span<const NamedFile> written, 
 /// The file holds `text` then, and nothing else. Throws Error(io).
 void write_file(const std::string& path, std::string_view text);
 
-/// The same, but a file keeps what it holds until all of `text` is on the disk: written beside it, and moved there.
+/// The same, but a file keeps what it holds until all of `text` is written: beside it, and then moved there.
 /// Directly where that cannot be: devices, pipes, folders in which nothing new may be.
 void replace_file(const std::string& path, std::string_view text);
 

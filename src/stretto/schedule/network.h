@@ -31,7 +31,7 @@ std::span<const Network> networks();
 /// if not given. Throws Error(bad_input), naming the part, its value and what it must be.
 Network parse_network(std::string_view text);
 
-/// "L 1.5 us, o 500 ns, g 500 ns, G 5 GB/s, reductions at 10 GB/s".
+/// "L 1.5 us, o 500 ns, g 500 ns, G 5 GB/s, reductions 10 GB/s".
 std::string describe(const Network& network);
 
 }  // namespace stretto::schedule

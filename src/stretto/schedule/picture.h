@@ -14,7 +14,7 @@ struct Picture {
     Rank from = 0;
     Rank to = 0;
     std::string label;  ///< the blocks that move, where they differ from message to message: "0-3"; else empty
-    std::string what;   ///< for a tooltip: "round 1: 2 to 0, reduced"
+    std::string what;   ///< for a tooltip: "round 1: rank 2 to rank 0, block 0-3"
   };
   /// What a rank does in a round besides messages.
   struct Work {

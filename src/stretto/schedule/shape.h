@@ -133,8 +133,8 @@ Rank contributing_ranks(const Shape& shape) noexcept;
 /// Whether the operation owes `me` something: a result, or, for a barrier, the right to go on.
 bool is_receiver(const Shape& shape, Rank me) noexcept;
 
-/// Whether the caller may pass input and output in place. All operations but all_to_all: there, what arrives could
-/// overwrite what is still to be sent.
+/// Whether schedules must bear input and output in place: those of all operations but all_to_all. There, what arrives
+/// could overwrite what is still to be sent, so input that is given in place is copied first.
 bool may_be_in_place(Operation operation) noexcept;
 
 /// In place, input block b is the same memory as output block b + in_place_offset, where there are both. A scatter's

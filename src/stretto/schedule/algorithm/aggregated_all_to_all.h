@@ -17,7 +17,8 @@ namespace stretto::schedule {
 /// another, of which 0 and 2 are the agents; AB is from rank A for rank B:
 ///
 ///     rank         0                  1              2                  3
-///     inside       AC AD, BC BD <- 1  -> 0; AB       CA CB, DA DB <- 3  -> 2; CD
+///     inside       AC AD, BC BD <- 1  -> 0           CA CB, DA DB <- 3  -> 2
+///                  BA <- 1            AB <- 0        DC <- 3            CD <- 2
 ///     between      CA CB, DA DB <-> 2                AC AD, BC BD <-> 0
 ///     turned       CA DA, CB DB                      AC BC, AD BD
 ///     inside       -> 1               CB DB <- 0     -> 3               AD BD <- 2
