@@ -38,8 +38,8 @@ struct Shape {
   bool commutative = true;    ///< the operator's terms may change places; true where there is no operator
   bool reproducible = false;  ///< terms are combined in the canonical tree (canonical.h); REQUIRES: !commutative
 
-  /// general_reduce: ranks 0 to contributors - 1 contribute. The first `inner_receivers` of them receive, and all ranks
-  /// that do not contribute. Otherwise 0.
+  /// general_reduce: ranks 0 to contributors - 1 contribute (P in the Aspen paper, whose participants they are). The
+  /// first `inner_receivers` of them receive (R_p), and all ranks that do not contribute (R_np). Otherwise 0.
   Rank contributors = 0;
   Rank inner_receivers = 0;
 

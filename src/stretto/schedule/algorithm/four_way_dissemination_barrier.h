@@ -4,8 +4,8 @@
 
 namespace stretto::schedule {
 
-/// Barrier by dissemination to three others at a time, any size: ceil(log4 P) rounds of up to 3 P messages without
-/// data.
+/// Barrier by n-way dissemination, n = 3, which is of radix 4, any size: ceil(log4 P) rounds of up to 3 P messages
+/// without data.
 ///
 /// Source: Hoefler, Mehlan, Mietke and Rehm, "Fast barrier synchronization for InfiniBand", IPDPS 2006 (n-way
 /// dissemination).

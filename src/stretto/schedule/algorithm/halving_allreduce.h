@@ -4,11 +4,12 @@
 
 namespace stretto::schedule {
 
-/// All-reduce that halves the vector h times, doubles among those who hold the same part, and widens h times, any size:
-/// log2 rho + h rounds, rho = 2^floor(log2 P). Each rank moves 1 - 2^-h of the vector twice, and 2^-h of it log2 rho -
-/// h times: few rounds with h = 0, which is recursive doubling, little data with h = log2 rho, which is Rabenseifner's
-/// algorithm. The last halving of that saves no data, only work: one exchange of what two ranks hold is as much as a
-/// halving and its way back.
+/// All-reduce by a hybrid of recursive halving and recursive doubling, any size: h rounds of reduce-scatter by halving,
+/// recursive doubling among those who hold the same part, h rounds of allgather by doubling. That is log2 rho + h
+/// rounds, rho = 2^floor(log2 P). Each rank moves 1 - 2^-h of the vector twice, and 2^-h of it log2 rho - h times: few
+/// rounds with h = 0, which is recursive doubling, little data with h = log2 rho, which is Rabenseifner's algorithm.
+/// The last halving of that saves no data, only work: one exchange of what two ranks hold is as much as a halving and
+/// its way back.
 ///
 /// Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
 /// 19(1), 2005, on all-reduce (Rabenseifner's algorithm); Chan, Heimlich, Purkayastha and van de Geijn, "Collective

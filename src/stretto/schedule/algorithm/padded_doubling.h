@@ -4,7 +4,7 @@
 
 namespace stretto::schedule {
 
-/// All-reduce by recursive doubling over the next power of two, any size: ceil(log2 P) rounds.
+/// All-reduce by recursive doubling padded with virtual ranks to the next power of two, any size: ceil(log2 P) rounds.
 ///
 /// Source: the butterfly of Ali, Pai and Midkiff, "Advanced collective communication in Aspen", ICS 2008, section 2.1,
 /// and its remark that 9 nodes need no more steps than 16 where nodes may send to several others; on that, Chan, van de

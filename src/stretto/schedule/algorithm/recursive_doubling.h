@@ -4,8 +4,9 @@
 
 namespace stretto::schedule {
 
-/// All-reduce by recursive doubling, any size: the butterfly. Or by two doublings a round, in which each exchanges with
-/// three others at a time: for short vectors where a message's latency is much longer than what it costs its sender.
+/// All-reduce by recursive doubling, any size: the butterfly. Or by recursive multiplying of radix 4, two doublings a
+/// round, in which each exchanges with three others at a time: for short vectors where a message's latency is much
+/// longer than what it costs its sender.
 ///
 /// Sources: Ali, Pai and Midkiff, "Advanced collective communication in Aspen", ICS 2008, section 2.1 (any size, its
 /// Fig. 2); the construction in tasks is section I-C of the Legion all-reduce paper. Several at a time: Ruefenacht,
