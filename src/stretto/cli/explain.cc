@@ -85,8 +85,7 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool
   if (request.shape.operation != Operation::barrier) {
     request.bytes = schedule::size_class(parse_bytes(arguments.bytes, "--bytes"));
   }
-  const std::string defect = schedule::defect_of(request.shape);
-  if (!defect.empty()) throw Error(ErrorCode::bad_input, describe(request.shape) + ": " + defect);
+  require_sound(request.shape);
   return request;
 }
 

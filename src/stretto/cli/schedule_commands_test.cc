@@ -121,6 +121,13 @@ TEST(SimulateCommand, TakesHostsAndANetworkInside) {
   expect_refused("simulate leaders_allreduce --nodes 16 --hosts 17", "--hosts is '17'");
 }
 
+// Before it is asked on which host the root is.
+TEST(SimulateCommand, RefusesRootsThatAreOnNoHost) {
+  expect_refused("simulate leader_chain_broadcast --nodes 8 --hosts 2 --root 16000000", "root 16000000 is not a rank");
+  expect_refused("simulate leaders_reduce --nodes 8 --hosts 2 --root 16000000", "root 16000000 is not a rank");
+  expect_refused("draw leaders_broadcast --nodes 8 --hosts 2 --root 127", "root 127 is not a rank");
+}
+
 TEST(SimulateCommand, RefusesBadArguments) {
   expect_refused("simulate nonsense --nodes 4", "no algorithm called 'nonsense'");
   expect_refused("simulate recursive_doubling --nodes 0", "--nodes is '0'");

@@ -61,6 +61,7 @@ schedule::Shape ShapeArguments::shape(schedule::Rank most_nodes) const {
   } else if (chosen().needs_hosts()) {
     throw Error(ErrorCode::bad_input, algorithm + " goes by the hosts that nodes are on; say how many by --hosts");
   }
+  require_sound(shape);
   shape = blocks.empty() ? chosen().with_segments(shape) : with_blocks(shape, blocks);
   chosen().require(shape);
   return shape;
@@ -73,6 +74,11 @@ schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes) {
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks, std::uint32_t most) {
   shape.blocks = static_cast<std::uint32_t>(parse_count(blocks, "--blocks", 1, most));
   return shape;
+}
+
+void require_sound(const schedule::Shape& shape) {
+  const std::string defect = schedule::defect_of(shape);
+  if (!defect.empty()) throw Error(ErrorCode::bad_input, describe(shape) + ": " + defect);
 }
 
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape) {

@@ -55,6 +55,9 @@ schedule::Hosts parse_hosts(std::string_view text, schedule::Rank nodes);
 schedule::Shape with_blocks(schedule::Shape shape, std::string_view blocks,
                             std::uint32_t most = std::numeric_limits<std::uint32_t>::max());
 
+/// Throws Error(bad_input) if something is wrong with the shape whatever the algorithm.
+void require_sound(const schedule::Shape& shape);
+
 /// "algorithm", "operation", "source", "nodes", "hosts" (0: not known), "root", "blocks", "commutative",
 /// "reproducible"; of a general_reduce also "contributors", "inner_receivers"; where there are some, "auxiliaries".
 nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const schedule::Shape& shape);

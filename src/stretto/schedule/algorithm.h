@@ -77,6 +77,7 @@ class Algorithm {
   virtual Operation operation() const noexcept = 0;
 
   /// How the algorithm cuts the vector of `shape`, whatever shape.blocks is. By default it moves the vector whole.
+  /// REQUIRES: nothing but its blocks is wrong with the shape (defect_of).
   virtual Blocking blocking(const Shape& shape) const;
   /// `shape` with the blocks that the algorithm makes of so many segments.
   /// REQUIRES: 0 < segments <= blocking(shape).most_segments.
