@@ -202,6 +202,7 @@ TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
   EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).of(schedule::Link::wire).latency, 0.123);
   std::ofstream(path) << "no table";
   expect_error("tune --seconds 0.0002 --output " + path, "cannot be used");
+  expect_error("tune --seconds 0.0002 --output " + path, "remove it, or say by --output where to write");
   std::remove(path.c_str());
   expect_error("tune --seconds 0.0002 --output /proc/nowhere/tuning.json", "cannot write");
 }
@@ -212,6 +213,22 @@ TEST(TuneCommand, WritesToAFileThatIsEmpty) {
   output_of("tune --seconds 0.0002 --output " + path);
   EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).origin(schedule::Link::local), path);
   std::remove(path.c_str());
+}
+
+TEST(TuneCommand, MakesTheFileThatJobsWaitFor) {
+  const std::string path = test::path_of_own("tuning_made.json");
+  const std::string named = test::path_of_own("tuning_named.json");
+  const Setting setting("STRETTO_TUNING", named);
+  for (const char* const text : {"", "{]"}) {
+    if (*text != '\0') std::ofstream(named) << text;
+    output_of("tune --seconds 0.0002 --output " + path);
+    EXPECT_EQ(schedule::parse_cost_table(content_of(path), path).origin(schedule::Link::local), path);
+    std::remove(path.c_str());
+  }
+  std::remove(named.c_str());
+  output_of("tune --seconds 0.0002 --output " + named);
+  EXPECT_NE(output_of("explain barrier --nodes 2").find("costs: " + named), std::string::npos);
+  std::remove(named.c_str());
 }
 
 TEST(TuneCommand, WritesToAPipe) {

@@ -78,7 +78,13 @@ CostTable table_before(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw no_output("cannot read " + path.string() + ", whose other links are to be kept");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return schedule::parse_cost_table(text, path.string());
+  try {
+    return schedule::parse_cost_table(text, path.string());
+  } catch (const Error& error) {
+    throw Error(
+        error.code(),
+        error.message() + ", but renews none that it cannot read: remove it, or say by --output where to write");
+  }
 }
 
 void write(const std::filesystem::path& path, const CostTable& table) {
@@ -164,7 +170,7 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
 }
 
 void run_tune(const TuneArguments& arguments) {
-  RuntimeOptions options = RuntimeOptions::from_environment();
+  RuntimeOptions options = RuntimeOptions::untuned_from_environment();
   if (options.reproducible) {
     throw Error(ErrorCode::bad_input,
                 "STRETTO_REPRODUCIBLE is 1: what costs are fitted to are the schedules of reductions that are not "

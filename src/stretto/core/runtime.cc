@@ -84,6 +84,13 @@ bool register_extension(ExtendNode extend) {
 const std::vector<ExtendNode>& extensions() { return extension_list(); }
 
 RuntimeOptions RuntimeOptions::from_environment() {
+  RuntimeOptions options = untuned_from_environment();
+  const Settings settings = Settings::from_environment();
+  if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
+  return options;
+}
+
+RuntimeOptions RuntimeOptions::untuned_from_environment() {
   const Settings settings = Settings::from_environment();
   RuntimeOptions options;
   options.fabric = settings.text("STRETTO_FABRIC");
@@ -109,7 +116,6 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;
   options.check_calls = settings.count("STRETTO_CHECK_CALLS") == 1;
   options.staging_bytes = settings.bytes("STRETTO_STAGING_BYTES");
-  if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
 }
 

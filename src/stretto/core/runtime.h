@@ -24,6 +24,8 @@ struct RuntimeOptions {
   /// Throws Error: bad_input or invalid_argument (a value that is none, a setting that does not exist); not_supported
   /// (a launcher whose other ranks cannot be reached); io (a file that a setting names).
   static RuntimeOptions from_environment();
+  /// The same without the costs, for what measures them anew: STRETTO_TUNING may name a file that is yet to be written.
+  static RuntimeOptions untuned_from_environment();
 
   std::string fabric = "local:1";      ///< see fabric/spec.h
   std::string network = "tcp";         ///< between hosts: tcp, tcp/INTERFACE or ucx; the same at all nodes of the job
