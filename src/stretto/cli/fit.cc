@@ -105,6 +105,12 @@ std::vector<double> predictions_of(std::span<const Sample> samples, const schedu
   return seconds;
 }
 
+schedule::Placement placement_of_some(schedule::Placement placement, schedule::Rank some, schedule::Rank all) {
+  const std::uint64_t times_all = std::uint64_t{placement.ranks_of_machine} * some;
+  placement.ranks_of_machine = static_cast<schedule::Rank>((times_all + all - 1) / all);
+  return placement;
+}
+
 Costs fit_costs(std::span<const Sample> samples, const schedule::Placement& placement, const Costs& start) {
   return Search(samples, placement, schedule::bounded(start)).run();
 }

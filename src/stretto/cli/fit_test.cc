@@ -83,6 +83,15 @@ TEST(Fit, CostsAreSuchAsATuningFileMayHave) {
   EXPECT_EQ(from_beyond, schedule::bounded(from_beyond));
 }
 
+TEST(Fit, SomeOfTheNodesOfAJobAreAsManyOfAMachine) {
+  const Placement of_all{Link::wire, 4, 2};
+  EXPECT_EQ(placement_of_some(of_all, 16, 16), of_all);
+  EXPECT_EQ(placement_of_some(of_all, 4, 16), (Placement{Link::wire, 1, 2})) << "one of each host";
+  EXPECT_EQ(placement_of_some(of_all, 3, 11), (Placement{Link::wire, 2, 2})) << "rounded up";
+  EXPECT_EQ(placement_of_some({Link::wire, 8, 4}, 2, 8), (Placement{Link::wire, 2, 4}))
+      << "one of each of two containers of a machine";
+}
+
 TEST(Fit, ErrorsAreRatiosWhicheverIsLarger) {
   const FitError error = error_of_predictions(std::array{1.0, 2.0, 9.0}, std::array{1.0, 4.0, 3.0});
   EXPECT_EQ(error.median, 2);

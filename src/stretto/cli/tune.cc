@@ -162,7 +162,8 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
   if (measured.size() > 2) co_await measure_group(node, measured, arguments.seconds, samples);
   if (!writes) co_return;
   const Link link = CollectiveService::of(node).link_of(all);
-  const schedule::Placement placement = placement_of(node.surroundings(), link);
+  const schedule::Placement placement =
+      placement_of_some(placement_of(node.surroundings(), link), measured.size(), all.size());
   table.of(link) = fit_costs(samples, placement, schedule::built_in_costs().of(link));
   write(path, table);
   report(table, link, samples, placement);
