@@ -245,14 +245,14 @@ std::string fabric_of(const ExplainArguments& arguments, const RuntimeOptions& o
   if (!arguments.link.empty() || !arguments.cores.empty() || !arguments.hosts.empty()) {
     throw Error(ErrorCode::bad_input, "--hosts, --link and --cores are for predictions; what is measured has its own");
   }
-  if (options.fabric != "local:1") return options.fabric;
+  if (!is_fabric_open(options)) return options.fabric;
   return "local:" + std::to_string(nodes_of(arguments, max_nodes));
 }
 
 Request request_of_job(const ExplainArguments& arguments, std::uint32_t nodes, bool job_is_reproducible) {
   if (!arguments.nodes.empty() && parse_count(arguments.nodes, "--nodes") != nodes) {
     throw Error(ErrorCode::bad_input, "--nodes is " + arguments.nodes + ", but the job has " + std::to_string(nodes) +
-                                          " nodes; leave it out");
+                                          (nodes == 1 ? " node" : " nodes") + "; leave it out");
   }
   return request_of(arguments, nodes, job_is_reproducible);
 }

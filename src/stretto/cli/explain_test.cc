@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -185,9 +186,13 @@ TEST(ExplainCommand, RefusesBadArguments) {
   expect_refused("explain broadcast --nodes 4 --root 4", "root");
   expect_refused("explain allreduce --nodes 4 --measure --link wire", "--link and --cores");
   expect_refused("explain broadcast --nodes 4 --root 4 --measure", "root 4 is not a rank");
-  const Setting setting("STRETTO_FABRIC", "local:3");
-  expect_refused("explain allreduce --nodes 4 --measure", "--nodes is 4, but the job has 3 nodes");
-  expect_refused("explain alreduce --measure", "did you mean 'allreduce'?");
+  {
+    const Setting setting("STRETTO_FABRIC", "local:3");
+    expect_refused("explain allreduce --nodes 4 --measure", "--nodes is 4, but the job has 3 nodes");
+    expect_refused("explain alreduce --measure", "did you mean 'allreduce'?");
+  }
+  const Setting setting("STRETTO_FABRIC", "local:1");
+  expect_refused("explain allreduce --nodes 4 --measure", "--nodes is 4, but the job has 1 node;");
 }
 
 TEST(TuneCommand, WritesATableAndKeepsOtherLinks) {
@@ -267,6 +272,21 @@ TEST(TuneCommand, MeasuresTheWireBetweenHosts) {
   const Setting setting("STRETTO_FABRIC", "sim:4,hosts=1");
   expect_error("tune --seconds 0.0002 --output " + path, "on one simulated host");
   std::remove(path.c_str());
+}
+
+TEST(TuneCommand, KeepsSimulatedMachinesOutOfWhatJobsUse) {
+  const std::string folder = test::path_of_own("tuning_config");
+  const Setting config("XDG_CONFIG_HOME", folder);
+  const Setting setting("STRETTO_FABRIC", "sim:2");
+  expect_error("tune --seconds 0.0002", "say by --output where they go");
+  EXPECT_FALSE(std::filesystem::exists(folder)) << "something was written";
+}
+
+TEST(TuneCommand, MeasuresNoOtherFabricThanIsAskedFor) {
+  const std::string path = test::path_of_own("tuning_one_node.json");
+  const Setting setting("STRETTO_FABRIC", "local:1");
+  expect_error("tune --seconds 0.0002 --output " + path, "a job of one node");
+  EXPECT_FALSE(std::filesystem::exists(path)) << "something was written";
 }
 
 TEST(TuneCommand, DoesNotMeasureAReproducibleJob) {

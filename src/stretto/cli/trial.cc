@@ -60,6 +60,10 @@ void bind_workers(RuntimeOptions& options) {
   if (!Settings::from_environment().is_set("STRETTO_BIND")) options.bind = true;
 }
 
+bool is_fabric_open(const RuntimeOptions& options) {
+  return options.fabric == RuntimeOptions().fabric && !Settings::from_environment().is_set("STRETTO_FABRIC");
+}
+
 Trial::Trial(Node& node, const Group& group, const schedule::Algorithm& barrier, const schedule::Candidate& candidate,
              std::uint64_t bytes)
     : node_(node),

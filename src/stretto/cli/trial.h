@@ -15,6 +15,9 @@ namespace stretto::cli {
 /// unless STRETTO_BIND says otherwise.
 void bind_workers(RuntimeOptions& options);
 
+/// Whether neither STRETTO_FABRIC nor a launcher says what the fabric is: then it is up to the command.
+bool is_fabric_open(const RuntimeOptions& options);
+
 /// One candidate for a collective, with buffers of doubles in the node's segment: a node's part of its measurement.
 /// Lives in that node's main, and outlives what it started.
 class Trial {

@@ -62,6 +62,14 @@ std::filesystem::path default_output() {
   throw Error(ErrorCode::bad_input, "neither XDG_CONFIG_HOME nor HOME is set; say by --output where to write");
 }
 
+/// What jobs use is not for the costs of a machine that there is not.
+std::filesystem::path output_of(const TuneArguments& arguments, const Node& node) {
+  if (!arguments.output.empty()) return arguments.output;
+  if (node.surroundings().simulated == nullptr) return default_output();
+  throw Error(ErrorCode::bad_input,
+              "STRETTO_FABRIC is a simulated machine, whose costs are not other jobs'; say by --output where they go");
+}
+
 Error no_output(const std::string& problem) {
   return Error(ErrorCode::io, problem + "; say by --output where to write");
 }
@@ -153,8 +161,7 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
                 "a job of one node, or on one simulated host, has no fabric to be measured; give it two or more");
   }
   const bool writes = node.id() == 0;
-  const bool is_named = !arguments.output.empty();
-  const std::filesystem::path path = is_named || !writes ? std::filesystem::path(arguments.output) : default_output();
+  const std::filesystem::path path = writes ? output_of(arguments, node) : std::filesystem::path();
   CostTable table = writes ? table_before(path) : schedule::built_in_costs();  // if it is bad, known at once
   const Group pair({measured.node(0), measured.node(1)});
   std::vector<Sample> samples;
@@ -177,7 +184,7 @@ void run_tune(const TuneArguments& arguments) {
                 "STRETTO_REPRODUCIBLE is 1: what costs are fitted to are the schedules of reductions that are not "
                 "reproducible; unset it to tune, and set it for the job that uses the costs");
   }
-  if (options.fabric == "local:1") options.fabric = "local:8";
+  if (is_fabric_open(options)) options.fabric = "local:8";
   bind_workers(options);
   Runtime runtime(options);
   runtime.run([&arguments](Node& node) { return tune_on(node, arguments); });
@@ -200,7 +207,7 @@ void add_tune_command(program::Arguments& stretto) {
       .shows_default();
   command.footer(
       "Measures the fabric it runs on, in a few seconds, while nothing else should run:\n"
-      "  stretto tune                          nodes of one process\n"
+      "  stretto tune                          8 nodes of one process, or what STRETTO_FABRIC says\n"
       "  stretto run -n 2 stretto tune         processes that share memory\n"
       "  stretto run -n 2 --hosts a,b --bind ADDRESS stretto tune\n"
       "Where hosts have several nodes, the first one of each measures the wire.\n"
