@@ -223,12 +223,11 @@ void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions
 Task<> explain_on(Node& node, const ExplainArguments& arguments, const Request& request) {
   const Group all = Group::all(node);
   const schedule::CostTable table = costs_of(node.surroundings());
-  const Link link = CollectiveService::of(node).link_of(all);
   Explanation found;
   found.request = request;
   found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
-  found.request.placement = placement_of(node.surroundings(), link);
-  found.costs = table.origin(link);
+  found.request.placement = CollectiveService::of(node).placement_of(all);
+  found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   std::vector<Sample> samples;
   for (const Candidate& candidate : found.candidates) samples.push_back({candidate, found.request.bytes});

@@ -14,6 +14,8 @@
 
 #include "stretto/cli/test_support.h"
 #include "stretto/cli/trial.h"
+#include "stretto/collective/collective_service.h"
+#include "stretto/collective/make_call.h"
 #include "stretto/schedule/select.h"
 
 namespace stretto::cli {
@@ -174,6 +176,32 @@ TEST(Trial, WorkersAreBoundUnlessTheSettingSaysOtherwise) {
   EXPECT_TRUE(bound());
   const Setting setting("STRETTO_BIND", "0");
   EXPECT_FALSE(bound());
+}
+
+/// How a job on the fabric of the environment gathers so many doubles of each node.
+std::string chosen_by_job(std::size_t count) {
+  std::string chosen;
+  Runtime runtime(RuntimeOptions::from_environment());
+  runtime.run([&](Node& node) {
+    if (node.id() != 0) return;
+    const std::vector<double> input(count);
+    std::vector<double> output(count * node.size());
+    PlanCache plans(CollectiveService::of(node));
+    const auto call = detail::make_call<schedule::Operation::allgather>(input, output);
+    chosen = plans.of(Group::all(node)).prepare(call, {}).plan.algorithm().name();
+  });
+  return chosen;
+}
+
+TEST(ExplainCommand, TheFirstCandidateIsWhatAJobChoosesWhetherItsNodesMeetOrNot) {
+  for (const char* const fabric : {"local:4", "local:4,peer_pointer=segments", "sim:4"}) {
+    const Setting setting("STRETTO_FABRIC", fabric);
+    for (const std::size_t count : {1U, 128U, 1024U}) {
+      const auto found = nlohmann::json::parse(output_of(
+          "explain allgather --measure --seconds 0.0001 --json --bytes " + std::to_string(count * sizeof(double))));
+      EXPECT_EQ(found.at("candidates").at(0).at("algorithm"), chosen_by_job(count)) << fabric << ", " << count;
+    }
+  }
 }
 
 TEST(ExplainCommand, RefusesBadArguments) {

@@ -168,9 +168,9 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
   co_await measure_group(node, pair, arguments.seconds, samples);
   if (measured.size() > 2) co_await measure_group(node, measured, arguments.seconds, samples);
   if (!writes) co_return;
-  const Link link = CollectiveService::of(node).link_of(all);
   const schedule::Placement placement =
-      placement_of_some(placement_of(node.surroundings(), link), measured.size(), all.size());
+      placement_of_some(CollectiveService::of(node).placement_of(all), measured.size(), all.size());
+  const Link link = placement.link;
   table.of(link) = fit_costs(samples, placement, schedule::built_in_costs().of(link));
   write(path, table);
   report(table, link, samples, placement);

@@ -354,6 +354,12 @@ schedule::Link CollectiveService::link_of(const Group& group) const {
   return node_.surroundings().one_process ? schedule::Link::local : schedule::Link::host;
 }
 
+schedule::Placement CollectiveService::placement_of(const Group& group) const {
+  schedule::Placement placement = stretto::placement_of(node_.surroundings(), link_of(group));
+  placement.meets = meetings_ != nullptr;
+  return placement;
+}
+
 bool CollectiveService::can_receive_from(const Group& group) const {
   const auto nodes = group.nodes();
   return std::all_of(nodes.begin(), nodes.end(),
@@ -362,9 +368,8 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
                                                            const Group& members) const {
-  const schedule::Placement placement = placement_of(node_.surroundings(), link_of(members));
   auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
-                                             schedule::lending_limits(placement),
+                                             schedule::lending_limits(placement_of(members)),
                                              [this](NodeId node) { return endpoint_.maps(node); });
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
   return placed;

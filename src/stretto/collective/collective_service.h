@@ -109,6 +109,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members) const;
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
+  /// How they are placed, where they meet for whatever small calls they may meet for (see may_meet).
+  schedule::Placement placement_of(const Group& group) const;
   /// Where they are.
   schedule::Hosts hosts_of(const Group& group) const { return stretto::hosts_of(node_.surroundings(), group); }
   /// The stream of that id (Stream::id_of).
