@@ -261,6 +261,8 @@ TEST(TuneCommand, MakesTheFileThatJobsWaitFor) {
   std::remove(named.c_str());
   output_of("tune --seconds 0.0002 --output " + named);
   EXPECT_NE(output_of("explain barrier --nodes 2").find("costs: " + named), std::string::npos);
+  EXPECT_NE(output_of("explain barrier --nodes 2 --link wire").find("costs: built in"), std::string::npos)
+      << "which are of no measurement";
   std::remove(named.c_str());
 }
 

@@ -93,6 +93,7 @@ std::string to_json(const CostTable& table) {
   Json document{{format_key, format_version}};
   for (std::size_t link = 0; link < link_count; ++link) {
     const Costs costs = bounded(table.links[link]);
+    if (costs == built_in_costs().links[link]) continue;
     Json& object = document[link_names[link]] = Json::object();
     for (const CostField& field : cost_fields) object[field.name] = costs.*field.value;
   }

@@ -83,7 +83,8 @@ const CostTable& built_in_costs();
 /// `cost_fields`, for any of "local", "host" and "wire"; links that it does not have are as in `built_in_costs`. Throws
 /// Error(bad_input), naming `origin` and the place, for everything else.
 CostTable parse_cost_table(std::string_view json, std::string_view origin);
-/// What parse_cost_table reads, with a line's end. Costs that it would refuse are written as bounded() has them.
+/// What parse_cost_table reads, with a line's end: the links whose costs are not the built-in ones. Costs that it would
+/// refuse are written as bounded() has them.
 std::string to_json(const CostTable& table);
 
 }  // namespace stretto::schedule

@@ -30,6 +30,15 @@ TEST(CostTable, LinksThatItDoesNotHaveAreBuiltIn) {
   EXPECT_EQ(read.origin(Link::local), "built in");
 }
 
+TEST(CostTable, BuiltInCostsAreNotWritten) {
+  CostTable table = built_in_costs();
+  table.of(Link::host).latency *= 2;
+  const CostTable read = parse_cost_table(to_json(table), "a test");
+  EXPECT_EQ(read.links, table.links);
+  EXPECT_EQ(read.origins, (std::array<std::string, link_count>{"built in", "a test", "built in"}));
+  EXPECT_EQ(parse_cost_table(to_json(built_in_costs()), "a test").origins, built_in_costs().origins);
+}
+
 TEST(CostTable, BadOnesAreRefusedByNameAndPlace) {
   const auto complaint_about = [](std::string_view text) {
     try {
