@@ -39,6 +39,17 @@ TEST(VerifyCommand, LeavesOutSizesThatDoNotFitTheBlocks) {
   expect_refused("verify direct_allreduce --nodes 5-9 --blocks 4", "direct_allreduce: blocks must be 5, not 4");
 }
 
+TEST(VerifyCommand, SaysNothingOfWhatItDidNotTry) {
+  const nlohmann::json found = json_of_output("verify --nodes 4 --blocks 7 --json");
+  EXPECT_EQ(found.at("right"), true);
+  for (const nlohmann::json& each : found.at("algorithms")) {
+    EXPECT_EQ(each.at("right"), each.at("shapes") == 0 ? nlohmann::json() : nlohmann::json(true)) << each;
+  }
+  const std::string text = output_of("verify --nodes 4 --blocks 7");
+  EXPECT_NE(text.find("0 shapes  not tried\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" 0 shapes  right"), std::string::npos) << text;
+}
+
 TEST(VerifyCommand, TriesContributorsAndReceivers) {
   const nlohmann::json all = json_of_output("verify scattered_general_reduce --nodes 3 --roots all --json");
   EXPECT_EQ(all.at("algorithms").at(0).at("shapes"), 3 * (2 + 3 + 3)) << "1, 2 or 3 contribute";

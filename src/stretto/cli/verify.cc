@@ -22,6 +22,7 @@
 namespace stretto::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using schedule::Algorithm;
 using schedule::Hosts;
 using schedule::Rank;
@@ -136,14 +137,20 @@ Outcome verify_all(const Algorithm& algorithm, const std::vector<Rank>& sizes, c
   return outcome;
 }
 
+/// For people.
+const char* verdict_of(const Outcome& outcome) {
+  if (outcome.shapes == 0) return "not tried";
+  return outcome.violation ? "WRONG" : "right";
+}
+
 void print_json(const std::vector<Outcome>& outcomes, bool all_right) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Outcome& outcome : outcomes) {
-    nlohmann::ordered_json entry{{"algorithm", outcome.algorithm->name()},
-                                 {"operation", schedule::name_of(outcome.algorithm->operation())},
-                                 {"source", outcome.algorithm->source()},
-                                 {"shapes", outcome.shapes},
-                                 {"right", !outcome.violation}};
+    Json entry{{"algorithm", outcome.algorithm->name()},
+               {"operation", schedule::name_of(outcome.algorithm->operation())},
+               {"source", outcome.algorithm->source()},
+               {"shapes", outcome.shapes},
+               {"right", outcome.shapes == 0 ? Json() : Json(!outcome.violation)}};
     if (outcome.violation) {
       entry["violation"] = json_of(*outcome.algorithm, *outcome.wrong_shape);
       entry["violation"]["rank"] = outcome.violation->rank;
@@ -159,7 +166,7 @@ void print_text(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
     std::cout << std::left << std::setw(33) << outcome.algorithm->name() << std::setw(15)
               << schedule::name_of(outcome.algorithm->operation()) << std::right << std::setw(6) << outcome.shapes
-              << (outcome.shapes == 1 ? " shape   " : " shapes  ") << (outcome.violation ? "WRONG" : "right") << '\n';
+              << (outcome.shapes == 1 ? " shape   " : " shapes  ") << verdict_of(outcome) << '\n';
     if (outcome.violation)
       std::cout << "  " << describe(*outcome.wrong_shape) << ": " << outcome.violation->text << '\n';
   }
@@ -213,7 +220,8 @@ void add_verify_command(program::Arguments& stretto) {
       "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
       "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
       "it, whatever the order of delivery. Algorithms that go by hosts are tried with nodes placed on them in\n"
-      "several ways. Exit status 1 if an algorithm is wrong. Examples:\n"
+      "several ways. Exit status 1 if an algorithm is wrong; those that fit no shape that is asked for are not tried\n"
+      "(in the JSON, \"right\" is null). Examples:\n"
       "  stretto verify\n"
       "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
       "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
