@@ -54,7 +54,14 @@ TEST(VerifyCommand, TriesContributorsAndReceivers) {
   const nlohmann::json all = json_of_output("verify scattered_general_reduce --nodes 3 --roots all --json");
   EXPECT_EQ(all.at("algorithms").at(0).at("shapes"), 3 * (2 + 3 + 3)) << "1, 2 or 3 contribute";
   const nlohmann::json some = json_of_output("verify aspen_general_reduce --nodes 8 --json");
-  EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 2 + 3) << "8 or 4 contribute";
+  EXPECT_EQ(some.at("algorithms").at(0).at("shapes"), 2 + 3 + 3 + 2) << "8, 4, 3 or 1 contribute";
+}
+
+TEST(VerifyCommand, TriesAuxiliariesAndSegments) {
+  const nlohmann::json helped = json_of_output("verify padded_doubling --nodes 5,8 --json");
+  EXPECT_EQ(helped.at("algorithms").at(0).at("shapes"), 3 * (3 + 2)) << "none, 1 or 3 help 5 nodes, none or 1 help 8";
+  const nlohmann::json cut = json_of_output("verify chain_broadcast --nodes 1-9,65 --json");
+  EXPECT_EQ(cut.at("algorithms").at(0).at("shapes"), 9 * 2 + 1);
 }
 
 TEST(VerifyCommand, TriesPlacements) {

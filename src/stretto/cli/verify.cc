@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <iomanip>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,9 +30,11 @@ using schedule::Hosts;
 using schedule::Rank;
 using schedule::Shape;
 
-/// Verification follows every step of every node: a ring of this many takes some 100 MB.
+/// Verification follows every step of every node: the all-reduce of a ring of this many takes some 700 MB.
 constexpr Rank most_nodes = 1024;
 constexpr std::uint32_t most_blocks = 4096;
+/// Twice as many steps take four times as long.
+constexpr Rank most_nodes_cut_twice = 64;
 
 struct VerifyArguments {
   std::string algorithm;
@@ -68,19 +72,45 @@ struct Outcome {
   std::optional<schedule::Violation> violation;
 };
 
-/// Who contributes to and who receives of a general_reduce: all choices there are, or all, half and none of each.
+/// Who contributes to and who receives of a general_reduce: all choices there are, or a few. Of these, all, half, a
+/// third or one contribute, and all, half or none of them receive, so that who only receives may be more than who
+/// contributes.
 std::vector<Shape> with_roles(const Shape& shape, bool all) {
   if (shape.operation != schedule::Operation::general_reduce) return {shape};
   std::vector<Shape> shapes;
+  const std::set<Rank> few{1, (shape.size + 2) / 3, (shape.size + 1) / 2, shape.size};
   for (Rank contributors = 1; contributors <= shape.size; ++contributors) {
+    const std::set<Rank> few_inner{0, contributors / 2, contributors};
     for (Rank inner = 0; inner <= contributors; ++inner) {
-      const bool is_plain = (contributors == shape.size || contributors == (shape.size + 1) / 2) &&
-                            (inner == contributors || inner == contributors / 2 || inner == 0);
-      if (!all && !is_plain) continue;
+      if (!all && !(few.contains(contributors) && few_inner.contains(inner))) continue;
       shapes.push_back(shape);
       shapes.back().contributors = contributors;
       shapes.back().inner_receivers = inner;
     }
+  }
+  return shapes;
+}
+
+/// Without auxiliaries and, where the algorithm has a use for them, with one and with as many as make a power of two.
+std::vector<Shape> with_auxiliaries(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<Shape> shapes{shape};
+  if (!algorithm.uses_auxiliaries()) return shapes;
+  for (const Rank auxiliaries : std::set<Rank>{1, std::bit_ceil(shape.size) - shape.size}) {
+    if (auxiliaries == 0) continue;
+    shapes.push_back(shape);
+    shapes.back().size += auxiliaries;
+    shapes.back().auxiliaries = auxiliaries;
+  }
+  return shapes;
+}
+
+/// With as many blocks as is asked for, or as few as the algorithm works with and, if it can and nodes are few, twice
+/// as many.
+std::vector<Shape> cuts_of(const Algorithm& algorithm, const Shape& shape, const VerifyArguments& arguments) {
+  if (!arguments.blocks.empty()) return {with_blocks(shape, arguments.blocks, most_blocks)};
+  std::vector<Shape> shapes{algorithm.with_segments(shape)};
+  if (shape.size <= most_nodes_cut_twice && algorithm.blocking(shape).most_segments > 1) {
+    shapes.push_back(algorithm.with_segments(shape, 2));
   }
   return shapes;
 }
@@ -98,6 +128,15 @@ std::vector<Hosts> placements(const Algorithm& algorithm, Rank size) {
           Hosts::even(size, size)};
 }
 
+/// Adds those that come of one whose blocks are free, if nothing is wrong with it.
+void add_shapes(const Algorithm& algorithm, const Shape& uncut, const VerifyArguments& arguments,
+                std::vector<Shape>& shapes) {
+  if (!schedule::defect_of(uncut).empty()) return;
+  for (const Shape& helped : with_auxiliaries(algorithm, uncut)) {
+    for (const Shape& cut : cuts_of(algorithm, helped, arguments)) shapes.push_back(cut);
+  }
+}
+
 /// The shapes of `size` nodes that are asked for, whether the algorithm supports them or not.
 std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const VerifyArguments& arguments) {
   const bool all = arguments.roots == "all";
@@ -108,10 +147,7 @@ std::vector<Shape> shapes_of(const Algorithm& algorithm, Rank size, const Verify
     for (Shape plain : with_operators(any)) {
       for (const Hosts& hosts : everywhere) {
         plain.hosts = hosts;
-        for (const Shape& uncut : with_roles(plain, all)) {
-          shapes.push_back(arguments.blocks.empty() ? algorithm.with_segments(uncut)
-                                                    : with_blocks(uncut, arguments.blocks, most_blocks));
-        }
+        for (const Shape& uncut : with_roles(plain, all)) add_shapes(algorithm, uncut, arguments, shapes);
       }
     }
   }
@@ -213,15 +249,16 @@ void add_verify_command(program::Arguments& stretto) {
   command.option("--blocks", arguments->blocks,
                  "Pieces of the vector, up to " + std::to_string(most_blocks) +
                      "; sizes for which an algorithm does not work with so many are left out; default: as few as it "
-                     "works with");
+                     "works with and, of up to " +
+                     std::to_string(most_nodes_cut_twice) + " nodes, twice as many");
   command.flag("--json", arguments->as_json, "Print one JSON object");
   command.footer(
       list_of_algorithms() +
       "Runs the programs of all nodes symbolically: every message has its two ends, nothing deadlocks,\n"
       "every receiver ends with every contribution exactly once, in rank order where the operator needs\n"
       "it, whatever the order of delivery. Algorithms that go by hosts are tried with nodes placed on them in\n"
-      "several ways. Exit status 1 if an algorithm is wrong; those that fit no shape that is asked for are not tried\n"
-      "(in the JSON, \"right\" is null). Examples:\n"
+      "several ways, those that auxiliaries help with a few beside the nodes. What fits no shape that is asked for\n"
+      "is not tried (in the JSON, \"right\" is null). Exit status 1 if an algorithm is wrong. Examples:\n"
       "  stretto verify\n"
       "  stretto verify binomial_reduce --nodes 1-16 --roots all\n"
       "  stretto verify aspen_general_reduce --nodes 1-16 --roots all\n"
