@@ -99,6 +99,12 @@ std::string describe(const schedule::Shape& shape, const schedule::Placement& pl
   return text;
 }
 
+/// "ring_allreduce of 4 segments".
+std::string described(const Candidate& candidate) {
+  const std::string name(candidate.algorithm->name());
+  return candidate.segments == 1 ? name : name + " of " + std::to_string(candidate.segments) + " segments";
+}
+
 void print_text(const Explanation& found) {
   const Request& request = found.request;
   const bool has_data = request.shape.operation != Operation::barrier;
@@ -123,11 +129,11 @@ void print_text(const Explanation& found) {
   const auto fastest = std::min_element(found.measured.begin(), found.measured.end());
   const Candidate& best = found.candidates[static_cast<std::size_t>(fastest - found.measured.begin())];
   const FitError error = error_of_predictions(predictions_of(found.candidates), found.measured);
-  std::cout << "chosen: " << found.candidates.front().algorithm->name() << "; measured fastest: ";
+  std::cout << "chosen: " << described(found.candidates.front()) << "; measured fastest: ";
   if (fastest == found.measured.begin()) {
     std::cout << "the same";
   } else {
-    std::cout << best.algorithm->name() << ", " << format_factor(found.measured.front() / *fastest) << " as fast";
+    std::cout << described(best) << ", " << format_factor(found.measured.front() / *fastest) << " as fast";
   }
   std::cout << "\nprediction's error: median " << format_factor(error.median) << ", worst "
             << format_factor(error.worst) << '\n';

@@ -145,6 +145,18 @@ TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {
             std::string::npos);
 }
 
+// Which is all that tells it from itself.
+TEST(ExplainCommand, SaysHowManySegmentsAreFastest) {
+  const Setting setting("STRETTO_FABRIC", "sim:4");
+  const std::string command = "explain broadcast --bytes 4MiB --measure --seconds 0.001";
+  const auto first = nlohmann::json::parse(output_of(command + " --json")).at("candidates").at(0);
+  ASSERT_GT(first.at("segments"), 1);
+  const std::string chosen =
+      first.at("algorithm").get<std::string>() + " of " + first.at("segments").dump() + " segments";
+  const std::string text = output_of(command);
+  EXPECT_NE(text.find("chosen: " + chosen + "; measured fastest: "), std::string::npos) << text;
+}
+
 // Also with trees that are cut, and where some contribute or receive nothing.
 TEST(ExplainCommand, MeasuresEveryOperation) {
   for (const char* const operation : {"broadcast", "reduce", "gather", "scatter", "reduce_scatter", "all_to_all",
