@@ -145,6 +145,13 @@ TEST(ExplainCommand, MeasuresEachCandidateAndReportsTheError) {
             std::string::npos);
 }
 
+TEST(ExplainCommand, MeasuresWhatTakesNoTime) {
+  const Setting setting("STRETTO_FABRIC", "sim:1");
+  const auto found = nlohmann::json::parse(output_of("explain allreduce --measure --seconds 0.001 --json"));
+  EXPECT_EQ(found.at("error_median"), 1);
+  EXPECT_EQ(found.at("error_worst"), 1);
+}
+
 // Which is all that tells it from itself.
 TEST(ExplainCommand, SaysHowManySegmentsAreFastest) {
   const Setting setting("STRETTO_FABRIC", "sim:4");

@@ -77,7 +77,8 @@ class Search {
 FitError error_of_predictions(std::span<const double> predicted, std::span<const double> measured) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    ratios.push_back(std::max(predicted[i], measured[i]) / std::min(predicted[i], measured[i]));
+    const auto [least, most] = std::minmax(predicted[i], measured[i]);
+    ratios.push_back(least == most ? 1 : most / least);
   }
   std::sort(ratios.begin(), ratios.end());
   return {ratios[ratios.size() / 2], ratios.back()};

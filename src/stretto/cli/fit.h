@@ -8,13 +8,14 @@
 
 namespace stretto::cli {
 
-/// How far predictions are off: the larger one of predicted and measured by the smaller one, so 1 at least.
+/// How far predictions are off: the larger one of predicted and measured by the smaller one, so 1 at least; infinitely
+/// where only one of them is 0.
 struct FitError {
   double median = 1;
   double worst = 1;
 };
 
-/// REQUIRES: as many of both, more than none, all above 0.
+/// REQUIRES: as many of both, more than none, none below 0.
 FitError error_of_predictions(std::span<const double> predicted, std::span<const double> measured);
 
 /// "1.3 times".

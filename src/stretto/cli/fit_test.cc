@@ -99,5 +99,14 @@ TEST(Fit, ErrorsAreRatiosWhicheverIsLarger) {
   EXPECT_EQ(format_factor(1.25), "1.25 times");
 }
 
+TEST(Fit, WhatTakesNoTimeIsPredictedRightly) {
+  const FitError right = error_of_predictions(std::array{0.0}, std::array{0.0});
+  EXPECT_EQ(right.median, 1);
+  EXPECT_EQ(right.worst, 1);
+  const FitError wrong = error_of_predictions(std::array{0.0, 1.0, 2.0}, std::array{0.0, 1.0, 0.0});
+  EXPECT_EQ(wrong.median, 1);
+  EXPECT_EQ(wrong.worst, std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 }  // namespace stretto::cli
