@@ -28,12 +28,14 @@ using schedule::Operation;
 using schedule::Request;
 
 constexpr schedule::Rank most_nodes = schedule::Rank{1} << 20U;
+constexpr std::uint64_t usual_bytes = 8;
+constexpr double usual_seconds = 0.05;
 
 struct ExplainArguments {
   std::string operation;
   std::string nodes;
   std::string hosts;
-  std::string bytes = "8";
+  std::string bytes;  ///< empty: usual_bytes
   std::string link;
   std::string cores;
   std::string root = "0";
@@ -42,14 +44,15 @@ struct ExplainArguments {
   bool ordered = false;
   bool reproducible = false;
   bool measure = false;
-  double seconds = 0.05;
+  double seconds = 0;  ///< 0: usual_seconds
   bool as_json = false;
 };
 
 /// A request, what is to be expected of it, and what was found.
 struct Explanation {
   Request request;
-  std::string costs;  ///< where they come from
+  std::uint64_t bytes = 0;  ///< that were asked for; the request has their size class
+  std::string costs;        ///< where they come from
   std::vector<Candidate> candidates;
   std::vector<double> measured;  ///< seconds, by candidate; empty if not asked for
 };
@@ -70,7 +73,24 @@ Operation parse_operation(const std::string& text) {
                   " Known are " + list);
 }
 
-/// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says. The placement is left open.
+/// As they are asked for: what is served alike is the size class.
+std::uint64_t bytes_of(const ExplainArguments& arguments, Operation operation) {
+  if (operation == Operation::barrier) {
+    if (arguments.bytes.empty()) return 0;
+    throw Error(ErrorCode::bad_input, "--bytes is '" + arguments.bytes + "', but a barrier has none; leave it out");
+  }
+  return arguments.bytes.empty() ? usual_bytes : parse_bytes(arguments.bytes, "--bytes");
+}
+
+/// `job_is_reproducible`: as STRETTO_REPRODUCIBLE says.
+bool is_reproducible(const ExplainArguments& arguments, Operation operation, bool job_is_reproducible) {
+  if (is_reduction(operation)) return arguments.reproducible || job_is_reproducible;
+  if (!arguments.reproducible) return false;
+  throw Error(ErrorCode::bad_input,
+              "--reproducible is for reductions, but " + std::string(name_of(operation)) + " is none; leave it out");
+}
+
+/// The placement is left open.
 Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool job_is_reproducible) {
   Request request;
   request.shape.operation = parse_operation(arguments.operation);
@@ -80,11 +100,9 @@ Request request_of(const ExplainArguments& arguments, schedule::Rank nodes, bool
   request.shape.auxiliaries =
       static_cast<schedule::Rank>(parse_count(arguments.auxiliaries, "--auxiliaries", 0, most_nodes - nodes));
   request.shape.size += request.shape.auxiliaries;
-  request.shape.reproducible = (arguments.reproducible || job_is_reproducible) && is_reduction(request.shape.operation);
+  request.shape.reproducible = is_reproducible(arguments, request.shape.operation, job_is_reproducible);
   request.shape.commutative = !arguments.ordered && !request.shape.reproducible;
-  if (request.shape.operation != Operation::barrier) {
-    request.bytes = schedule::size_class(parse_bytes(arguments.bytes, "--bytes"));
-  }
+  request.bytes = schedule::size_class(bytes_of(arguments, request.shape.operation));
   require_sound(request.shape);
   return request;
 }
@@ -108,8 +126,9 @@ std::string described(const Candidate& candidate) {
 void print_text(const Explanation& found) {
   const Request& request = found.request;
   const bool has_data = request.shape.operation != Operation::barrier;
-  std::cout << describe(request.shape) << (has_data ? ", " + format_bytes(request.bytes) : "")
-            << (has_data && !cuts_vector(request.shape.operation) ? " a block" : "") << "; "
+  std::cout << describe(request.shape) << (has_data ? ", " + format_bytes(found.bytes) : "")
+            << (has_data && !cuts_vector(request.shape.operation) ? " a block" : "")
+            << (found.bytes != request.bytes ? ", taken as " + format_bytes(request.bytes) : "") << "; "
             << describe(request.shape, request.placement) << "; costs: " << found.costs << '\n';
   const auto row = [](const std::string& name, const std::string& segments, const std::string& predicted,
                       const std::string& measured) {
@@ -143,7 +162,8 @@ void print_json(const Explanation& found) {
   const Request& request = found.request;
   nlohmann::ordered_json object{{"operation", name_of(request.shape.operation)},
                                 {"nodes", request.shape.size},
-                                {"bytes", request.bytes},
+                                {"bytes", found.bytes},
+                                {"size_class", request.bytes},
                                 {"reproducible", request.shape.reproducible},
                                 {"hosts", request.shape.hosts.are_known() ? request.shape.hosts.count() : 0},
                                 {"link", name_of(request.placement.link)},
@@ -207,6 +227,9 @@ schedule::Rank nodes_of(const ExplainArguments& arguments, schedule::Rank most) 
 }
 
 Request request_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
+  if (arguments.seconds != 0) {
+    throw Error(ErrorCode::bad_input, "--seconds is for what is measured; add --measure, or leave it out");
+  }
   Request request = request_of(arguments, nodes_of(arguments, most_nodes), options.reproducible);
   place(arguments, request);
   // As placement_of has it.
@@ -218,6 +241,7 @@ Request request_without_job(const ExplainArguments& arguments, const RuntimeOpti
 void explain_without_job(const ExplainArguments& arguments, const RuntimeOptions& options) {
   Explanation found;
   found.request = program::refusing([&] { return request_without_job(arguments, options); });
+  found.bytes = bytes_of(arguments, found.request.shape.operation);
   Surroundings surroundings;
   surroundings.tuning = options.tuning;
   const schedule::CostTable table = costs_of(surroundings);
@@ -231,13 +255,15 @@ Task<> explain_on(Node& node, const ExplainArguments& arguments, const Request& 
   const schedule::CostTable table = costs_of(node.surroundings());
   Explanation found;
   found.request = request;
+  found.bytes = bytes_of(arguments, request.shape.operation);
   found.request.shape.hosts = CollectiveService::of(node).hosts_of(all);
   found.request.placement = CollectiveService::of(node).placement_of(all);
   found.costs = table.origin(found.request.placement.link);
   found.candidates = rank_candidates(found.request, table);
   std::vector<Sample> samples;
   for (const Candidate& candidate : found.candidates) samples.push_back({candidate, found.request.bytes});
-  co_await measure_in_turns(node, all, samples, arguments.seconds);
+  const double seconds = arguments.seconds == 0 ? usual_seconds : arguments.seconds;
+  co_await measure_in_turns(node, all, samples, seconds);
   for (const Sample& sample : samples) found.measured.push_back(sample.seconds);
   if (node.id() == 0) print(arguments, found);
 }
@@ -290,10 +316,9 @@ void add_explain_command(program::Arguments& stretto) {
   command.option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
   command.option("--hosts", arguments->hosts,
                  "Hosts that the nodes are on, in order and as evenly as can be; default: one, or on wires one each");
-  command
-      .option("-b,--bytes", arguments->bytes,
-              "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M")
-      .shows_default();
+  command.option("-b,--bytes", arguments->bytes,
+                 "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1M; default: " +
+                     std::to_string(usual_bytes));
   command.option("--link", arguments->link,
                  "What connects the nodes: local (one process), host (processes that share memory) or wire; "
                  "default: local, or with --hosts what they make it");
@@ -309,15 +334,15 @@ void add_explain_command(program::Arguments& stretto) {
                "Only schedules that combine in the canonical tree: the same bits by each of them");
   command.flag("--measure", arguments->measure,
                "Run each: on local:N, on the fabric of STRETTO_FABRIC, or under stretto run");
-  command.option("--seconds", arguments->seconds, "About how long to measure each, three times")
-      .seconds_within(1e-4, 3600)
-      .shows_default();
+  command.option("--seconds", arguments->seconds, "About how long to measure each, three times; default: 0.05")
+      .seconds_within(1e-4, 3600);
   command.flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command.footer(
       "The first schedule is what a job chooses: where ranks share cores, one that takes a little longer than another, "
       "but\n"
       "with less work, may come before it. Costs are built in, or those of the file that STRETTO_TUNING names\n"
-      "(`stretto tune` writes it). A predicted time with ~ comes from following some of the nodes. Examples:\n"
+      "(`stretto tune` writes it). A predicted time with ~ comes from following some of the nodes. Sizes are\n"
+      "rounded up, as jobs do, to multiples of an eighth of the power of two below. Examples:\n"
       "  stretto explain allreduce --nodes 8 --bytes 1M\n"
       "  stretto explain broadcast --nodes 64 --bytes 64KiB --link wire\n"
       "  stretto explain allreduce --nodes 16 --hosts 4 --bytes 1M\n"

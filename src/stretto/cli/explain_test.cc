@@ -93,6 +93,15 @@ TEST(ExplainCommand, KnowsTheHostsThatAJobWouldKnow) {
   EXPECT_EQ(found.at("hosts"), 0);
 }
 
+TEST(ExplainCommand, SaysWhichSizeOthersAreTakenAs) {
+  const auto found = nlohmann::json::parse(output_of("explain allreduce --nodes 4 --bytes 1000 --json"));
+  EXPECT_EQ(found.at("bytes"), 1000);
+  EXPECT_EQ(found.at("size_class"), 1024);
+  const std::string text = output_of("explain allgather --nodes 4 --bytes 1000");
+  EXPECT_NE(text.find(", 1000 B a block, taken as 1 KiB; "), std::string::npos) << text;
+  EXPECT_EQ(output_of("explain allgather --nodes 4 --bytes 1KiB").find("taken as"), std::string::npos);
+}
+
 TEST(ExplainCommand, ShowsWhichAreReproducible) {
   const auto found = nlohmann::json::parse(
       output_of("explain allreduce --nodes 5 --bytes 1KiB --reproducible --measure --seconds 0.0005 --json"));
@@ -229,6 +238,9 @@ TEST(ExplainCommand, RefusesBadArguments) {
   expect_refused("explain allreduce", "--nodes is required");
   expect_refused("explain allreduce --measure", "--nodes is required");
   expect_refused("explain allreduce --nodes 4 --bytes much", "--bytes is 'much'");
+  expect_refused("explain barrier --nodes 4 --bytes 8", "--bytes is '8', but a barrier has none");
+  expect_refused("explain broadcast --nodes 4 --reproducible", "--reproducible is for reductions, but broadcast");
+  expect_refused("explain allreduce --nodes 4 --seconds 1", "--seconds is for what is measured; add --measure");
   expect_refused("explain allreduce --nodes 4 --link air", "--link is 'air'");
   expect_refused("explain broadcast --nodes 4 --root 4", "root");
   expect_refused("explain allreduce --nodes 4 --measure --link wire", "--link and --cores");

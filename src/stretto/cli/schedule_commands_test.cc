@@ -137,6 +137,8 @@ TEST(SimulateCommand, TakesHostsAndANetworkInside) {
   EXPECT_LT(seconds("leaders_allreduce --hosts 4"), seconds("leaders_allreduce --hosts 4 --inside titan"));
   expect_refused("simulate leaders_allreduce --nodes 16", "say how many by --hosts");
   expect_refused("simulate leaders_allreduce --nodes 16 --hosts 17", "--hosts is '17'");
+  expect_refused("simulate leaders_allreduce --nodes 16 --hosts 4 --inside fast", "no network called 'fast'");
+  expect_refused("simulate recursive_doubling --nodes 16 --inside titan", "say how many these are by --hosts");
 }
 
 // Before it is asked on which host the root is.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "stretto/base/error.h"
 #include "stretto/base/units.h"
 #include "stretto/cli/commands.h"
 #include "stretto/cli/print_line.h"
@@ -28,7 +29,7 @@ struct SimulateArguments {
   ShapeArguments shape;
   std::string bytes = "8";
   std::string network = "titan";
-  std::string inside = "shared_memory";
+  std::string inside;  ///< empty: shared_memory
   bool as_json = false;
 };
 
@@ -107,7 +108,12 @@ Question question_of(const SimulateArguments& arguments) {
                     .bytes = parse_bytes(arguments.bytes, "--bytes"),
                     .network = schedule::parse_network(arguments.network),
                     .inside = {}};
-  if (question.shape.hosts.are_known()) question.inside = schedule::parse_network(arguments.inside);
+  if (question.shape.hosts.are_known()) {
+    question.inside = schedule::parse_network(arguments.inside.empty() ? "shared_memory" : arguments.inside);
+  } else if (!arguments.inside.empty()) {
+    throw Error(ErrorCode::bad_input,
+                "--inside is '" + arguments.inside + "', a network inside hosts; say how many these are by --hosts");
+  }
   return question;
 }
 
@@ -140,10 +146,9 @@ void add_simulate_command(program::Arguments& stretto) {
               "Length of the vector, or of each block where there is one for each node: 8, 64KiB, 1MB")
       .shows_default();
   command.option("--network", arguments->network, "A name from below, or L,o,g,G[,R]").shows_default();
-  command
-      .option("--inside", arguments->inside,
-              "The network inside the hosts that --hosts says; reductions there go by the R of --network, too")
-      .shows_default();
+  command.option("--inside", arguments->inside,
+                 "The network inside the hosts that --hosts says, default: shared_memory; reductions there go by the R "
+                 "of --network, too");
   command.flag("--json", arguments->as_json, "Print one JSON object, times in seconds");
   command.footer(
       list_of_algorithms() + list_of_networks() +
