@@ -12,6 +12,7 @@ namespace {
 
 using stretto::program::Arguments;
 using stretto::program::refuse;
+using stretto::program::refusing;
 
 constexpr const char* description =
     "Solves A x = b for a symmetric positive definite matrix by conjugate gradients with Jacobi's preconditioner,\n"
@@ -77,7 +78,7 @@ Options checked(Raw raw) {
     if (side < 1) refuse("--poisson: a grid has at least 1 point on each side, not " + std::to_string(side));
   }
   const auto side = [&](std::size_t i) { return static_cast<std::size_t>(raw.poisson[i]); };
-  options.matrix = PoissonGrid(side(0), side(1), side(2));
+  options.matrix = refusing([&] { return PoissonGrid(side(0), side(1), side(2)); });
   return options;
 }
 

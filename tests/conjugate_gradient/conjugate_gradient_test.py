@@ -211,6 +211,7 @@ class Refusals(InFolder):
     def test_bad_command_lines(self):
         self.refused(because="name a matrix file", code=2)
         self.refused("--poisson", 4, 4, because="", code=2)
+        self.refused("--poisson", 100000, 100000, 100000, because="smaller than 2\\^32 points", code=2)
         self.refused("--poisson", 4, 4, 4, "--tolerance", -1, because="--tolerance", code=2)
         self.refused("--poisson", 4, 4, 4, "--toleranse", 1, because="--toleranse", code=2)
 

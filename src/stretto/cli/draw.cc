@@ -36,23 +36,27 @@ std::string format_of(const DrawArguments& arguments) {
               "the name '" + arguments.file + "' says neither svg nor dot, all that is drawn; add --format svg or dot");
 }
 
-/// What is to be drawn, and how.
+/// What is drawn, and how.
 struct Drawing {
   const schedule::Algorithm& algorithm;
   schedule::Shape shape;
   std::string format;
+  std::string document;
 };
 
+/// An Error is about the arguments.
 Drawing drawing_of(const DrawArguments& arguments) {
-  return {.algorithm = arguments.shape.chosen(),
-          .shape = arguments.shape.shape(schedule::max_drawn_size),
-          .format = format_of(arguments)};
+  Drawing drawing{.algorithm = arguments.shape.chosen(),
+                  .shape = arguments.shape.shape(schedule::max_drawn_size),
+                  .format = format_of(arguments),
+                  .document = {}};
+  const auto draw = drawing.format == "svg" ? schedule::draw_svg : schedule::draw_dot;
+  drawing.document = draw(drawing.algorithm, drawing.shape);
+  return drawing;
 }
 
 void run_draw(const DrawArguments& arguments) {
-  const auto [algorithm, shape, format] = program::refusing([&] { return drawing_of(arguments); });
-  const auto draw = format == "svg" ? schedule::draw_svg : schedule::draw_dot;
-  const std::string document = draw(algorithm, shape);
+  const auto [algorithm, shape, format, document] = program::refusing([&] { return drawing_of(arguments); });
   if (!arguments.file.empty()) program::replace_file(arguments.file, document);
   if (arguments.as_json) {
     nlohmann::ordered_json object = json_of(algorithm, shape);

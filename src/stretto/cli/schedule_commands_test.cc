@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -7,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/base/test_support.h"
 #include "stretto/cli/test_support.h"
 #include "stretto/schedule/algorithm.h"
 
@@ -141,6 +144,30 @@ TEST(SimulateCommand, TakesHostsAndANetworkInside) {
   expect_refused("simulate recursive_doubling --nodes 16 --inside titan", "say how many these are by --hosts");
 }
 
+/// There are some 64 MB more of memory than what is in use while this lives.
+class LittleMemory {
+ public:
+  LittleMemory() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &limit_);
+    const rlimit less{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20U), limit_.rlim_max};
+    setrlimit(RLIMIT_AS, &less);
+  }
+  ~LittleMemory() { setrlimit(RLIMIT_AS, &limit_); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit limit_{};
+};
+
+TEST(SimulateCommand, RefusesWhatCannotBeHeld) {
+  if (stretto::test::sanitized) GTEST_SKIP() << "which needs memory of its own";
+  const LittleMemory memory;
+  expect_refused("simulate recursive_doubling --nodes 16777215", "too many to be held in this memory");
+}
+
 // Before it is asked on which host the root is.
 TEST(SimulateCommand, RefusesRootsThatAreOnNoHost) {
   expect_refused("simulate leader_chain_broadcast --nodes 8 --hosts 2 --root 16000000", "root 16000000 is not a rank");
@@ -192,6 +219,7 @@ TEST(DrawCommand, DrawsWhatIsComposed) {
 }
 
 TEST(DrawCommand, RefusesBadArguments) {
+  expect_refused("draw chain_broadcast --nodes 128 --blocks 4096", "4222 rounds of 128 ranks cannot be read");
   expect_refused("draw nonsense --nodes 4", "no algorithm called 'nonsense'");
   expect_refused("draw recursive_doubling --nodes 129", "--nodes is '129'");
   expect_refused("draw recursive_doubling --nodes 4 --format png", "--format is 'png', but must be svg or dot");

@@ -5,8 +5,10 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "stretto/base/error.h"
 #include "stretto/base/units.h"
@@ -22,7 +24,7 @@ using schedule::Network;
 using schedule::Prediction;
 using schedule::Shape;
 
-/// A clock for each node of a group this large takes about a gigabyte.
+/// Clocks and messages of a group this large take two or three gigabytes.
 constexpr schedule::Rank most_nodes = schedule::Rank{1} << 24U;
 
 struct SimulateArguments {
@@ -117,10 +119,21 @@ Question question_of(const SimulateArguments& arguments) {
   return question;
 }
 
+/// What is asked, and the answer. An Error is about the arguments.
+std::pair<Question, Prediction> answered(const SimulateArguments& arguments) {
+  try {
+    const Question question = question_of(arguments);
+    return {question, answer(question)};
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_resources, arguments.shape.algorithm + " of " + arguments.shape.nodes +
+                                                 " nodes: too many to be held in this memory; ask about fewer");
+  }
+}
+
 void run_simulate(const SimulateArguments& arguments) {
-  const Question question = program::refusing([&] { return question_of(arguments); });
+  const auto [question, prediction] = program::refusing([&] { return answered(arguments); });
   const auto print = arguments.as_json ? print_json : print_text;
-  print(question, answer(question));
+  print(question, prediction);
 }
 
 std::string list_of_networks() {
