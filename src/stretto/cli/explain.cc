@@ -57,20 +57,29 @@ struct Explanation {
   std::vector<double> measured;  ///< seconds, by candidate; empty if not asked for
 };
 
-Operation parse_operation(const std::string& text) {
+std::vector<std::string_view> names_of_operations() {
   std::vector<std::string_view> names;
-  std::string list;
   for (int each = 0; each <= static_cast<int>(Operation::general_reduce); ++each) {
-    const auto operation = static_cast<Operation>(each);
-    if (name_of(operation) == text) return operation;
-    names.push_back(name_of(operation));
-    list += (list.empty() ? "" : ", ") + std::string(name_of(operation));
+    names.push_back(name_of(static_cast<Operation>(each)));
   }
+  return names;
+}
+
+std::string list_of_operations() {
+  std::string list;
+  for (const std::string_view name : names_of_operations()) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
+
+Operation parse_operation(const std::string& text) {
+  const std::vector<std::string_view> names = names_of_operations();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return static_cast<Operation>(found - names.begin());
   const std::string_view nearest = nearest_name(text, names);
   throw Error(ErrorCode::bad_input,
               "there is no operation called '" + text + "'" +
                   (nearest.empty() ? std::string(".") : "; did you mean '" + std::string(nearest) + "'?") +
-                  " Known are " + list);
+                  " Known are " + list_of_operations());
 }
 
 /// As they are asked for: what is served alike is the size class.
@@ -312,7 +321,7 @@ void add_explain_command(program::Arguments& stretto) {
         run_explain(*arguments);
         return 0;
       });
-  command.option("OPERATION", arguments->operation, "allreduce, broadcast, all_to_all, ...").required();
+  command.option("OPERATION", arguments->operation, "One of " + list_of_operations()).required();
   command.option("-n,--nodes", arguments->nodes, "Nodes in the group; of a job that measures: all of them");
   command.option("--hosts", arguments->hosts,
                  "Hosts that the nodes are on, in order and as evenly as can be; default: one, or on wires one each");

@@ -51,6 +51,14 @@ TEST(ExplainCommand, ShowsCandidatesInTheOrderOfTheirPrices) {
   EXPECT_NE(text.find("> direct_allreduce"), std::string::npos) << text;
 }
 
+TEST(ExplainCommand, ListsTheOperations) {
+  const std::string help = output_of("explain --help");
+  for (const char* const operation : {"barrier,", "exscan,", "reduce_scatter,", "general_reduce"}) {
+    EXPECT_NE(help.find(operation), std::string::npos) << help;
+  }
+  expect_refused("explain nothing --nodes 2", "Known are barrier, broadcast, ");
+}
+
 TEST(ExplainCommand, TheLinkAndTheCoresMatter) {
   const auto chosen = [](const std::string& more) {
     return nlohmann::json::parse(output_of("explain allreduce --nodes 16 --bytes 8 --json " + more))

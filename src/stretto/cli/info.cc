@@ -232,7 +232,8 @@ void add_info_command(program::Arguments& stretto) {
     return 0;
   });
   command.footer(
-      "Exit status 1 if the environment has a STRETTO_ variable that is unknown or of the wrong form.\n"
+      "Exit status 1 if the environment has a STRETTO_ variable that is unknown or of the wrong form, or if\n"
+      "STRETTO_TUNING names a file that cannot be used.\n"
       "Sizes are in bytes in the JSON.");
   const program::Argument settings = command.flag(
       "--settings", options->only_settings, "Show only the settings: every environment variable that Stretto reads");
