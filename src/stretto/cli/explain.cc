@@ -170,9 +170,12 @@ void print_text(const Explanation& found) {
 void print_json(const Explanation& found) {
   const Request& request = found.request;
   nlohmann::ordered_json object{{"operation", name_of(request.shape.operation)},
-                                {"nodes", request.shape.size},
+                                {"nodes", request.shape.size - request.shape.auxiliaries},
+                                {"auxiliaries", request.shape.auxiliaries},
+                                {"root", request.shape.root},
                                 {"bytes", found.bytes},
                                 {"size_class", request.bytes},
+                                {"commutative", request.shape.commutative},
                                 {"reproducible", request.shape.reproducible},
                                 {"hosts", request.shape.hosts.are_known() ? request.shape.hosts.count() : 0},
                                 {"link", name_of(request.placement.link)},

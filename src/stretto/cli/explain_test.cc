@@ -132,6 +132,18 @@ TEST(ExplainCommand, GoesByTheSettingForReproducibleJobs) {
   EXPECT_EQ(found.at("reproducible"), true);
 }
 
+TEST(ExplainCommand, ShowsWhatItWasAsked) {
+  const auto helped = nlohmann::json::parse(output_of("explain allreduce --nodes 5 --auxiliaries 3 --ordered --json"));
+  EXPECT_EQ(helped.at("nodes"), 5);
+  EXPECT_EQ(helped.at("auxiliaries"), 3);
+  EXPECT_EQ(helped.at("commutative"), false);
+  EXPECT_EQ(helped.at("root"), 0);
+  const auto rooted = nlohmann::json::parse(output_of("explain reduce --nodes 5 --root 3 --json"));
+  EXPECT_EQ(rooted.at("auxiliaries"), 0);
+  EXPECT_EQ(rooted.at("commutative"), true);
+  EXPECT_EQ(rooted.at("root"), 3);
+}
+
 TEST(ExplainCommand, AuxiliariesTakeCores) {
   const std::string crowded = output_of("explain allreduce --nodes 4 --auxiliaries 4 --cores 4");
   EXPECT_NE(crowded.find("8 ranks take turns on 4 cores"), std::string::npos) << crowded;

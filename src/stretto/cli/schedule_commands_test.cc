@@ -132,6 +132,12 @@ TEST(SimulateCommand, TakesContributorsAndReceivers) {
                  "only a general_reduce says who contributes");
 }
 
+TEST(SimulateCommand, TakesAuxiliariesBesideTheNodes) {
+  const nlohmann::json object = json_of_output("simulate padded_doubling --nodes 5 --auxiliaries 3 --json");
+  EXPECT_EQ(object.at("nodes"), 5);
+  EXPECT_EQ(object.at("auxiliaries"), 3);
+}
+
 TEST(SimulateCommand, TakesHostsAndANetworkInside) {
   const auto seconds = [](const std::string& arguments) {
     return json_of_output("simulate " + arguments + " --nodes 16 --json").at("seconds_max").get<double>();

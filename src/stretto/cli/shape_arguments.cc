@@ -85,7 +85,7 @@ nlohmann::ordered_json json_of(const schedule::Algorithm& algorithm, const sched
   nlohmann::ordered_json object{{"algorithm", algorithm.name()},
                                 {"operation", schedule::name_of(shape.operation)},
                                 {"source", algorithm.source()},
-                                {"nodes", shape.size},
+                                {"nodes", shape.size - shape.auxiliaries},
                                 {"hosts", shape.hosts.are_known() ? shape.hosts.count() : 0},
                                 {"root", shape.root},
                                 {"blocks", shape.blocks},
