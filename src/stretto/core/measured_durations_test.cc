@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -125,6 +126,28 @@ TEST(MeasuredDurations, AChargeEndsASliceAndComesOnTop) {
 void compute_for(std::int64_t nanoseconds) {
   const std::int64_t begin = thread_cpu_nanoseconds();
   while (thread_cpu_nanoseconds() < begin + nanoseconds) {
+  }
+}
+
+// Also of one that never begins.
+TEST(MeasuredDurations, ATasksLastSliceIsInWhatItOwnsGoes) {
+  constexpr std::int64_t work = 200'000;
+  struct ComputesAtTheEnd {
+    ~ComputesAtTheEnd() { compute_for(work); }
+  };
+  for (const bool begins : {true, false}) {
+    const Recording recording;
+    run_on("sim:1,record=" + recording.file(), [begins](Node& node) {
+      const UserEvent failed = node.create_user_event();
+      node.poison(failed, Error(ErrorCode::io, "on purpose"));
+      auto guard = std::make_shared<ComputesAtTheEnd>();
+      const Event owner =
+          node.spawn([guard = std::move(guard)] {}, SpawnOptions().after(begins ? no_event : Event(failed)));
+      EXPECT_EQ(test::code_of([&] { node.wait(owner); }), begins ? "none" : "io");
+    });
+    const std::vector<std::int64_t> slices = recording.read(1).front();
+    ASSERT_EQ(slices.size(), 3U);  // before the main's wait, of the owner, after the wait
+    EXPECT_GE(slices[1], work);
   }
 }
 

@@ -17,46 +17,46 @@ void TaskRecord::OwnWaiter::fire_record(Waiter* waiter, const Cause& cause) noex
 
 void TaskRecord::start(Runnable* runnable, Worker& worker) noexcept {
   auto& record = *static_cast<TaskRecord*>(runnable);
-  if (record.cause != nullptr) {
-    record.finish(std::exchange(record.cause, nullptr));
-    return;
-  }
-  if (record.node.refuses_tasks() && record.is_refusable) {
-    record.finish(record.node.refusal());
-    return;
-  }
   record.run = &TaskRecord::go_on;
-  Cause failure;
-  bool done = true;
-  try {
-    worker.engine().before_task(worker);
-    worker.set_task(&record);
-    worker.engine().begin_slice();
-    record.behaviour.begin(record);
-    if (record.is_coroutine) done = record.run_coroutines();
-  } catch (...) {
-    failure = cause_of_current_exception("a task");
-  }
-  if (done) worker.engine().end_slice();
-  worker.set_task(nullptr);
-  if (done) record.finish(failure);
+  record.run_part(worker, record.launch(worker), [&record] { record.behaviour.begin(record); });
 }
 
 void TaskRecord::go_on(Runnable* runnable, Worker& worker) noexcept {
   auto& record = *static_cast<TaskRecord*>(runnable);
-  Cause failure;
-  bool done = true;
-  worker.set_task(&record);
-  worker.engine().begin_slice();
-  record.next_resume = std::exchange(record.suspended, nullptr);
+  record.run_part(worker, nullptr, [&record] { record.next_resume = std::exchange(record.suspended, nullptr); });
+}
+
+// Returns why it does not begin; null if it does.
+Cause TaskRecord::launch(Worker& worker) noexcept {
+  if (cause != nullptr) return std::exchange(cause, nullptr);
+  if (is_refusable && node.refuses_tasks()) return node.refusal();
   try {
-    done = record.run_coroutines();
+    worker.engine().before_task(worker);
   } catch (...) {
-    failure = cause_of_current_exception("a coroutine");
+    return cause_of_current_exception("the launch of a task");
   }
-  if (done) worker.engine().end_slice();
-  worker.set_task(nullptr);
-  if (done) record.finish(failure);
+  return nullptr;
+}
+
+// Up to where it waits, or to its end, which is here if it has failed. `enter` is where it begins or goes on.
+template <class Enter>
+void TaskRecord::run_part(Worker& worker, Cause failure, const Enter& enter) noexcept {
+  bool done = true;
+  worker.set_task(this);
+  worker.engine().begin_slice();
+  if (failure == nullptr) {
+    try {
+      enter();
+      if (is_coroutine) done = run_coroutines();
+    } catch (...) {
+      failure = cause_of_current_exception("a task");
+    }
+  }
+  if (done) {
+    finish(worker, failure);
+  } else {
+    worker.set_task(nullptr);
+  }
 }
 
 bool TaskRecord::run_coroutines() {
@@ -66,10 +66,13 @@ bool TaskRecord::run_coroutines() {
   return true;
 }
 
-void TaskRecord::finish(const Cause& failure) noexcept {
+// What its callable owns still belongs to the task as it goes: it may ask for the node, and wait.
+void TaskRecord::finish(Worker& worker, const Cause& failure) noexcept {
   Node& its_node = node;
   const Event its_completion = completion;
   behaviour.destroy(*this);
+  worker.set_task(nullptr);
+  worker.engine().end_slice();
   its_node.task_finished(its_completion, failure);
 }
 

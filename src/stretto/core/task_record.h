@@ -46,7 +46,10 @@ struct TaskRecord : Runnable {
   /// what GCC 12 needs instead of symmetric transfer, which overflows the stack in unoptimised builds.
   bool run_coroutines();
 
-  void finish(const Cause& failure) noexcept;
+  Cause launch(Worker& worker) noexcept;
+  template <class Enter>
+  void run_part(Worker& worker, Cause failure, const Enter& enter) noexcept;
+  void finish(Worker& worker, const Cause& failure) noexcept;
 
   const Behaviour& behaviour;
   Node& node;

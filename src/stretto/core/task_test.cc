@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "stretto/base/affinity.h"
+#include "stretto/core/engine.h"
 #include "stretto/core/processor.h"
 #include "stretto/core/task_record.h"
-#include "stretto/core/engine.h"
 #include "stretto/core/test_support.h"
 
 namespace stretto {
@@ -157,6 +157,66 @@ TEST(Task, ACallablesDestructorRunsBeforeItsCompletion) {
     done.wait();
     EXPECT_EQ(token.use_count(), 1);
   });
+}
+
+// Owned by a task, as a capture or as a coroutine's parameter, or by one that never begins.
+template <class Guard>
+std::vector<Event> spawn_owners(Node& node, std::vector<std::unique_ptr<Guard>> guards) {
+  const UserEvent failed = node.create_user_event();
+  node.poison(failed, Error(ErrorCode::io, "on purpose"));
+  const auto coroutine = [](std::unique_ptr<Guard> /*guard*/) -> Task<> { co_return; };
+  std::vector<Event> owners;
+  for (std::size_t i = 0; i < guards.size(); ++i) {
+    const SpawnOptions options = SpawnOptions().after(i % 2 == 0 ? no_event : Event(failed));
+    if (i % 4 < 2) {
+      owners.push_back(node.spawn([guard = std::move(guards[i])] {}, options));
+    } else {
+      owners.push_back(node.spawn(
+          [guard = std::move(guards[i]), coroutine]() mutable { return coroutine(std::move(guard)); }, options));
+    }
+  }
+  return owners;
+}
+
+TEST(Task, WhatItOwnsMayUseItsNodeAsItGoes) {
+  struct TriggersAtTheEnd {
+    UserEvent event;
+    ~TriggersAtTheEnd() { event.trigger(); }
+  };
+  for (const char* const fabric : {"local:1", "sim:1"}) {
+    run_on(fabric, [](Node& node) -> Task<> {
+      std::vector<std::unique_ptr<TriggersAtTheEnd>> guards(4);
+      for (auto& guard : guards) guard.reset(new TriggersAtTheEnd{node.create_user_event()});
+      std::vector<Event> gone;
+      for (const auto& guard : guards) gone.push_back(guard->event);
+      spawn_owners(node, std::move(guards));
+      for (const Event event : gone) co_await event;
+    });
+  }
+}
+
+TEST(Task, WhatItOwnsMayWaitAsItGoes) {
+  struct WaitsAtTheEnd {
+    Event event;
+    ~WaitsAtTheEnd() { event.wait(); }
+  };
+  for (const char* const fabric : {"local:1", "sim:1"}) {
+    run_on(
+        fabric,
+        [](Node& node) -> Task<> {
+          const UserEvent gate = node.create_user_event();
+          std::vector<std::unique_ptr<WaitsAtTheEnd>> guards(4);
+          for (auto& guard : guards) guard.reset(new WaitsAtTheEnd{gate});
+          const std::vector<Event> owners = spawn_owners(node, std::move(guards));
+          co_await node.spawn([] {}, SpawnOptions().priority(-1));
+          for (const Event owner : owners) EXPECT_FALSE(node.has_triggered(owner));
+          node.trigger(gate);
+          for (std::size_t i = 0; i < owners.size(); ++i) {
+            EXPECT_EQ(code_of([&] { node.wait(owners[i]); }), i % 2 == 0 ? "none" : "io");
+          }
+        },
+        1);
+  }
 }
 
 TEST(Task, ManyTasksFromManyProducers) {
