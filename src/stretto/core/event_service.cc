@@ -16,6 +16,11 @@ struct SubscribeHeader {
   std::uint64_t event;
 };
 
+Error triggered_already(Event event) {
+  return Error(ErrorCode::invalid_state,
+               "event " + std::to_string(event.bits()) + " has triggered already: a user event is triggered once");
+}
+
 }  // namespace
 
 // A merged event: the counter, and one waiter for each input in the same block.
@@ -249,8 +254,7 @@ void EventService::trigger(Event event, const Cause& cause) {
     });
   }
   if (first || shut_down_.load()) return;  // the shutdown may have poisoned it before
-  throw Error(ErrorCode::invalid_state,
-              "event " + std::to_string(event.bits()) + " has triggered already: a user event is triggered once");
+  throw triggered_already(event);
 }
 
 // As if the shutdown had poisoned it.
@@ -278,11 +282,13 @@ void EventService::trigger_after(Event event, Event precondition) {
     trigger(event, nullptr);
     return;
   }
-  auto* const forward = arena::make<Forward>(*this, event);
-  if (is_local(event)) table_.set_ends_by_itself(event);
+  auto forward = arena::make_owned<Forward>(*this, event);
+  if (is_local(event) && !table_.set_ends_by_itself(event) && !is_shut_down()) throw triggered_already(event);
   Cause cause;
-  if (subscribe(precondition, forward, &cause) == EventState::untriggered) return;
-  arena::destroy(forward);
+  if (subscribe(precondition, forward.get(), &cause) == EventState::untriggered) {
+    (void)forward.release();  // it fires, or has fired
+    return;
+  }
   trigger(event, cause);
 }
 

@@ -55,7 +55,7 @@ class EventService final : private fabric::MessageHandler {
   /// Triggers a user event of any node now. Throws Error(invalid_state) when it is known to have triggered, and
   /// Error(invalid_argument) for what is no user event.
   void trigger(Event event, const Cause& cause);
-  /// Triggers it after `precondition`.
+  /// Triggers it after `precondition`. While that is pending, what has triggered already is known only of own events.
   void trigger_after(Event event, Event precondition);
 
   /// An event that triggers when all of `events` have, and is poisoned as soon as one of them is; after a shutdown when

@@ -104,6 +104,10 @@ TEST(EventService, TriggeringTwiceIsAnError) {
     event.trigger();
     EXPECT_EQ(code_of([&] { event.trigger(); }), "invalid_state");
     EXPECT_EQ(code_of([&] { event.poison(Error(ErrorCode::io, "late")); }), "invalid_state");
+    const UserEvent next = node.create_user_event();
+    EXPECT_EQ(next.slot(), event.slot());
+    EXPECT_EQ(code_of([&] { event.trigger(node.create_user_event()); }), "invalid_state");
+    EXPECT_EQ(node.events().table().ends(next), Ends::when_told);
     EXPECT_TRUE(event.has_triggered());
     EXPECT_EQ(node.cause_of(event), nullptr);
   });

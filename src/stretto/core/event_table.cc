@@ -143,6 +143,12 @@ void EventTable::discard(Event event) noexcept {
   recycle(event.slot());
 }
 
+bool EventTable::set_ends_by_itself(Event event) noexcept {
+  if (query(event) != EventState::untriggered) return false;
+  set_ends(event.slot(), Ends::by_itself);
+  return true;
+}
+
 [[gnu::hot]] EventState EventTable::query(Event event) const noexcept {
   return state_of(words_[event.slot()].load(std::memory_order_acquire), event.generation());
 }

@@ -36,8 +36,9 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   Event create(Ends ends = Ends::when_told);
 
   Ends ends(Event event) const noexcept { return ends_[event.slot()].load(std::memory_order_relaxed); }
-  /// From now on something triggers an event that only the program was to trigger.
-  void set_ends_by_itself(Event event) noexcept { set_ends(event.slot(), Ends::by_itself); }
+  /// From now on something triggers an event that only the program was to trigger. Returns false, and does nothing, when
+  /// it has triggered already. Where it is triggered meanwhile, this may become so of the slot's next event.
+  bool set_ends_by_itself(Event event) noexcept;
 
   EventState query(Event event) const noexcept;
 

@@ -256,6 +256,18 @@ TEST(EventTable, WhatEndsByItselfIsPoisonedOnlyOnRequest) {
   EXPECT_EQ(table.query(late), EventState::triggered);
 }
 
+TEST(EventTable, WhatHasTriggeredIsNotMarkedToEndByItself) {
+  EventTable table(0);
+  const Event event = table.create();
+  table.trigger(event);
+  const Event next = table.create();
+  ASSERT_EQ(next.slot(), event.slot());
+  EXPECT_FALSE(table.set_ends_by_itself(event));
+  EXPECT_EQ(table.ends(next), Ends::when_told);
+  EXPECT_TRUE(table.set_ends_by_itself(next));
+  EXPECT_EQ(table.ends(next), Ends::by_itself);
+}
+
 TEST(EventTable, ASlotsNextEventEndsAsItIsCreatedTo) {
   EventTable table(0);
   for (const Ends ends : {Ends::by_itself, Ends::when_told, Ends::by_itself}) {
