@@ -172,6 +172,15 @@ TEST(EventService, EventsThatNobodyMadeAreRefusedAndHarmNoOther) {
   });
 }
 
+TEST(EventService, TheTimeOfNoEventTakesNone) {
+  run_on("local:1", [](Node& node) {
+    node.create_user_event();
+    const std::uint32_t slots = node.events().table().slots_used();
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(code_of([&] { node.time_of(Event(5, 1, 1)); }), "invalid_argument");
+    EXPECT_EQ(node.events().table().slots_used(), slots);
+  });
+}
+
 TEST(EventService, AUserEventMayFollowAnother) {
   for (const char* const fabric : {"local:2", "sim:2"}) {
     Runtime runtime(options_for(fabric));

@@ -186,6 +186,7 @@ void Node::wait_in_thread(Event event, Cause& cause) {
 }
 
 Future<double> Node::time_of(Event event) {
+  events_.check(event);
   const Event known = events_.create(Ends::by_itself);
   auto state = std::make_shared<Future<double>::State>();
   events_.observe_time(
