@@ -21,6 +21,9 @@ struct ArriveHeader {
 }  // namespace
 
 PhaseBarrier PhaseBarrier::next() const {
+  if (!event_.is_barrier()) {
+    throw Error(ErrorCode::invalid_state, "next: this is no phase of a barrier; use what create returned");
+  }
   if (event_.generation() == Event::max_generation) {
     throw Error(ErrorCode::out_of_resources, "a phase barrier has no phase after number " +
                                                  std::to_string(Event::max_generation) + "; create a new one");
@@ -67,10 +70,7 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
                                                    std::to_string(node_.size()) + " nodes");
     }
   }
-  const std::uint32_t slot = next_slot_.fetch_add(1);
-  if (slot >= Event::slots) {
-    throw Error(ErrorCode::out_of_resources, "no room for another phase barrier: 2^23 were created at this node");
-  }
+  const std::uint32_t slot = node_.events().take_barrier_slot();
   node_.endpoint().context().enter([&] {
     State state{arrivals, {participants.begin(), participants.end()}, first_phase_, {}, false};
     State& created = states_.emplace(slot, std::move(state)).first->second;
@@ -87,10 +87,10 @@ PhaseBarrier BarrierService::create(std::uint32_t arrivals, std::span<const Node
 
 void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event precondition) {
   const Event event = barrier.event();
-  const bool is_known = event.owner() == node_.id() ? event.slot() < next_slot_.load() : event.owner() < node_.size();
-  if (!event.exists() || !event.is_barrier() || !is_known) {
+  if (!event.is_barrier()) {
     throw Error(ErrorCode::invalid_argument, "arrive: this is no phase of a barrier; use what create returned");
   }
+  node_.events().check(event);
   node_.events().check(precondition);
   auto* const arrival = arena::make<Arrival>(*this, event, count);
   Cause cause;
@@ -102,7 +102,7 @@ void BarrierService::arrive(PhaseBarrier barrier, std::uint32_t count, Event pre
 void BarrierService::deliver(const Arrival& arrival) {
   const NodeId owner = arrival.event.owner();
   if (owner == node_.id()) {
-    count(states_.at(arrival.event.slot()), arrival.event, arrival.count, arrival.cause);
+    count(arrival.event, arrival.count, arrival.cause);
     return;
   }
   const ArriveHeader header{trigger_header(arrival.event, arrival.cause), arrival.count, 0};
@@ -116,16 +116,18 @@ void BarrierService::on_message(const fabric::Message& message) {
     throw Error(ErrorCode::bad_input,
                 "node " + std::to_string(message.from) + " arrives at a barrier that is not here");
   }
-  const auto found = states_.find(event.slot());
-  if (found == states_.end()) {
-    throw Error(ErrorCode::bad_input,
-                "node " + std::to_string(message.from) + " arrives at a phase barrier that was never created");
+  if (!node_.events().was_made(event)) {
+    node_.events().disown(message.from, event);
+    return;
   }
-  count(found->second, event, header.count, cause_from(header.outcome, message.payload));
+  count(event, header.count, cause_from(header.outcome, message.payload));
 }
 
-void BarrierService::count(State& state, Event event, std::uint32_t arrivals, const Cause& cause) {
-  if (state.over) return;
+// Nothing happens where another thread is just creating the barrier, which nobody can know yet.
+void BarrierService::count(Event event, std::uint32_t arrivals, const Cause& cause) {
+  const auto found = states_.find(event.slot());
+  if (found == states_.end() || found->second.over) return;
+  State& state = found->second;
   if (cause != nullptr) {
     fail(event.slot(), state, cause);
     return;
@@ -144,14 +146,20 @@ void BarrierService::count(State& state, Event event, std::uint32_t arrivals, co
        it = state.arrived.find(state.phase)) {
     state.arrived.erase(it);
     const Event done(node_.id(), event.slot(), state.phase);
-    if (state.phase++ == Event::max_generation) state.over = true;
+    if (state.phase++ == Event::max_generation) state.end();
     node_.events().complete_barrier(done, nullptr);
   }
 }
 
+void BarrierService::State::end() {
+  over = true;
+  participants.clear();
+  arrived.clear();
+}
+
 void BarrierService::fail(std::uint32_t slot, State& state, const Cause& cause) {
   if (state.over) return;
-  state.over = true;
+  state.end();
   node_.events().complete_barrier({node_.id(), slot, state.phase}, cause);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -28,6 +27,8 @@ class BarrierService final : private fabric::MessageHandler {
 
   /// Arrives `count` times at this phase, when `precondition` has triggered. If that is poisoned the barrier is: an
   /// arrival that never comes must not leave others waiting. More arrivals than a phase takes poison the barrier too.
+  /// Throws Error(invalid_argument) for what is no phase of a barrier; where only another node knows that, who waits
+  /// for it here gets that Error.
   void arrive(PhaseBarrier barrier, std::uint32_t count = 1, Event precondition = no_event);
 
   /// Under the baton.
@@ -45,16 +46,17 @@ class BarrierService final : private fabric::MessageHandler {
     std::uint32_t phase = 1;                         // the one that is being waited for
     std::map<std::uint32_t, std::uint32_t> arrived;  // by phase
     bool over = false;                               // poisoned, or used up
+
+    void end();
   };
 
   void on_message(const fabric::Message& message) override;
-  void count(State& state, Event event, std::uint32_t arrivals, const Cause& cause);
+  void count(Event event, std::uint32_t arrivals, const Cause& cause);
   void deliver(const Arrival& arrival);
   void fail(std::uint32_t slot, State& state, const Cause& cause);
 
   Node& node_;
   std::uint32_t first_phase_ = 1;
-  std::atomic<std::uint32_t> next_slot_{Event::first_barrier_slot};
   std::map<std::uint32_t, State> states_;  // by slot, under the baton
 };
 

@@ -16,6 +16,11 @@ struct SubscribeHeader {
   std::uint64_t event;
 };
 
+Error never_made(Event event) {
+  return Error(ErrorCode::invalid_argument, "event " + std::to_string(event.bits()) +
+                                                " was never made, on any node: use what Stretto returned, all 64 bits");
+}
+
 Error triggered_already(Event event) {
   return Error(ErrorCode::invalid_state,
                "event " + std::to_string(event.bits()) + " has triggered already: a user event is triggered once");
@@ -171,15 +176,14 @@ EventService::EventService(fabric::Endpoint& endpoint)
 EventService::~EventService() = default;
 
 void EventService::check(Event event) const {
-  if (event.exists() && event.generation() == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                "event " + std::to_string(event.bits()) +
-                    " was never made, on any node: use what Stretto returned, all 64 bits");
+  if (!event.exists()) return;
+  if (event.owner() >= endpoint_.size()) {
+    throw Error(ErrorCode::invalid_argument, "event " + std::to_string(event.bits()) + " names node " +
+                                                 std::to_string(event.owner()) + " of a job of " +
+                                                 std::to_string(endpoint_.size()) + " nodes");
   }
-  if (event.owner() < endpoint_.size()) return;
-  throw Error(ErrorCode::invalid_argument, "event " + std::to_string(event.bits()) + " names node " +
-                                               std::to_string(event.owner()) + " of a job of " +
-                                               std::to_string(endpoint_.size()) + " nodes");
+  const bool is_own_barrier = event.is_barrier() && event.owner() == endpoint_.self();
+  if (is_own_barrier ? !was_made(event) : event.generation() == 0) throw never_made(event);
 }
 
 void EventService::check_user_event(Event event) const {
@@ -356,9 +360,13 @@ void EventService::on_message(const fabric::Message& message) {
   EventInstructions out;
   if (message.type == fabric::MessageType::event_subscribe) {
     const Event event = Event::from_bits(fabric::read_header<SubscribeHeader>(message).event);
-    if (event.owner() != endpoint_.self() || (!event.is_barrier() && !table_.was_created(event))) {
+    if (event.owner() != endpoint_.self()) {
       throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " subscribes to event " +
-                                            std::to_string(event.bits()) + ", which was never created here");
+                                            std::to_string(event.bits()) + ", which is another node's");
+    }
+    if (!was_made(event)) {
+      disown(message.from, event);
+      return;
     }
     const EventState state = event.is_barrier() ? EventState::untriggered : table_.query(event);
     protocol_.on_subscribe(message.from, event, state != EventState::untriggered,
@@ -401,6 +409,18 @@ void EventService::watch(Event event) {
   if (state == EventState::untriggered) return;
   watch->cause = state == EventState::poisoned ? table_.cause_of(event) : nullptr;
   Watch::tell(watch);
+}
+
+// Whoever asked may have been given a wrong name: nothing that its connection is to be closed for.
+void EventService::disown(NodeId peer, Event event) {
+  const Cause cause = std::make_shared<const Error>(never_made(event));
+  endpoint_.send(peer, fabric::MessageType::event_trigger, bytes_of(trigger_header(event, cause)), text_of(cause));
+}
+
+std::uint32_t EventService::take_barrier_slot() {
+  const std::uint32_t slot = next_barrier_slot_.fetch_add(1);
+  if (slot < Event::slots) return slot;
+  throw Error(ErrorCode::out_of_resources, "no room for another phase barrier: 2^23 were created at this node");
 }
 
 void EventService::complete_barrier(Event event, const Cause& cause) {

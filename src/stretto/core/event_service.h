@@ -23,11 +23,18 @@ class EventService final : private fabric::MessageHandler {
 
   Event create(Ends ends = Ends::when_told) { return table_.create(ends); }
 
-  /// Throws Error(invalid_argument) for an event of a node that does not exist, and for one that nobody made.
+  /// Throws Error(invalid_argument) for an event of a node that does not exist, for one without a generation, and for a
+  /// phase of a barrier that this node never made. Its other events that are still to be made count as triggered: to
+  /// tell them apart would cost every use.
   void check(Event event) const;
+  /// Whether an event of this node was ever made; peers and programs may name any.
+  bool was_made(Event event) const noexcept {
+    return event.is_barrier() ? event.generation() != 0 && event.slot() < next_barrier_slot_.load()
+                              : table_.was_created(event);
+  }
 
   /// Whether `event` has triggered as far as this node can know; if poisoned, `cause` (may be null) is set. Asking
-  /// about another node's event subscribes to it.
+  /// about another node's event subscribes to it. Throws as `check` only.
   EventState query(Event event, Cause* cause = nullptr);
 
   /// Fires `waiter` when the event has triggered. Returns another state than `untriggered`, and leaves the waiter
@@ -81,8 +88,15 @@ class EventService final : private fabric::MessageHandler {
     return event.owner() == endpoint_.self() && !event.is_barrier() && event.generation() != 0;
   }
 
-  // Under the baton, for phase barriers.
+  /// A slot for another phase barrier. Throws Error(out_of_resources) when all are taken.
+  std::uint32_t take_barrier_slot();
+
+  // Under the baton.
+
+  /// For phase barriers.
   void complete_barrier(Event event, const Cause& cause);
+  /// Tells a peer that nobody made `event`, one of this node: there it is poisoned, and so is what follows in its slot.
+  void disown(NodeId peer, Event event);
   void on_peer_lost(NodeId peer, const Cause& cause);
 
  private:
@@ -105,6 +119,7 @@ class EventService final : private fabric::MessageHandler {
   fabric::Endpoint& endpoint_;
   EventTable table_;
   EventProtocol protocol_;  // under the baton
+  std::atomic<std::uint32_t> next_barrier_slot_{Event::first_barrier_slot};
   std::mutex shut_down_mutex_;
   std::atomic<bool> shut_down_{false};
   Cause shutdown_cause_;  // written once, before shut_down_

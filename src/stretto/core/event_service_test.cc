@@ -20,6 +20,8 @@ using test::options_for;
 using test::run_on;
 using test::scaled;
 
+NodeId number(Node& node) { return node.id(); }
+
 std::uint64_t messages_of(Runtime& runtime) { return static_cast<fabric::SimFabric&>(runtime.fabric()).messages(); }
 
 TEST(EventService, TenMillionEventsInSequenceKeepOneSlotBusy) {
@@ -170,6 +172,21 @@ TEST(EventService, EventsThatNobodyMadeAreRefusedAndHarmNoOther) {
     node.trigger(mine);
     co_await mine;
   });
+}
+
+// Only the other node knows. Who waits is told, and nobody is blamed.
+TEST(EventService, WhatAnotherNodeNeverMadeIsAnErrorToWhoWaits) {
+  for (const char* const fabric : {"local:2", "sim:2"}) {
+    run_on(fabric, [](Node& node) {
+      const NodeId other = 1 - node.id();
+      for (const Event none : {Event(other, 1'000'000, 1), Event(other, Event::first_barrier_slot + 99, 1)}) {
+        EXPECT_EQ(code_of([&] { node.wait(none); }), "invalid_argument");
+        EXPECT_EQ(code_of_cause(node.cause_of(none)), "invalid_argument");
+      }
+      EXPECT_FALSE(node.endpoint().lost(other));
+      EXPECT_EQ(node.spawn_on<number>(other, SpawnOptions()).get(), other);
+    });
+  }
 }
 
 TEST(EventService, TheTimeOfNoEventTakesNone) {

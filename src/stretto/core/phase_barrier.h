@@ -19,7 +19,7 @@ class PhaseBarrier {
   /// Triggers when this phase is over. May be waited for, and be a precondition, before the phase begins.
   constexpr Event event() const { return event_; }
 
-  /// The next phase. Throws Error(out_of_resources) after 2^24 - 1 phases.
+  /// The next phase. Throws Error(out_of_resources) after 2^24 - 1 phases, Error(invalid_state) for what is no barrier.
   PhaseBarrier next() const;
 
   friend constexpr bool operator==(const PhaseBarrier&, const PhaseBarrier&) = default;

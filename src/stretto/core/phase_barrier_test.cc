@@ -168,8 +168,35 @@ TEST(PhaseBarrier, MisuseIsAnError) {
             "invalid_argument");
   EXPECT_EQ(code_of([&] { barriers.arrive(PhaseBarrier(Event(9, Event::first_barrier_slot, 1))); }),
             "invalid_argument");
+  EXPECT_EQ(code_of([&] { barriers.arrive(PhaseBarrier(Event(0, Event::first_barrier_slot, 0))); }),
+            "invalid_argument");
+  EXPECT_EQ(code_of([&] { barriers.arrive(PhaseBarrier(Event(1, Event::first_barrier_slot, 0))); }),
+            "invalid_argument");
   EXPECT_EQ(code_of([] { PhaseBarrier(Event(0, Event::first_barrier_slot, Event::max_generation)).next(); }),
             "out_of_resources");
+  EXPECT_EQ(code_of([] { PhaseBarrier().next(); }), "invalid_state");
+  EXPECT_EQ(code_of([] { PhaseBarrier(Event(0, 5, 1)).next(); }), "invalid_state");
+  const Event never_created(0, Event::first_barrier_slot + 99, 1);
+  EXPECT_EQ(code_of([&] { runtime.nodes()[0]->wait(never_created); }), "invalid_argument");
+  EXPECT_EQ(code_of([&] { runtime.nodes()[0]->has_triggered(never_created); }), "invalid_argument");
+}
+
+// Only its node knows: who waits for it is told, and who arrives is not blamed.
+TEST(PhaseBarrier, OneThatAnotherNodeNeverCreatedIsAnErrorToWhoWaits) {
+  for (const char* const fabric : {"local:2", "sim:2"}) {
+    Runtime runtime(options_for(fabric));
+    const PhaseBarrier barrier = create_at(runtime, 0, 2);
+    runtime.run([&](Node& node) {
+      const NodeId other = 1 - node.id();
+      const PhaseBarrier none(Event(other, Event::first_barrier_slot + 99, 1));
+      node.barriers().arrive(none);
+      EXPECT_EQ(code_of([&] { node.wait(none.event()); }), "invalid_argument");
+      EXPECT_EQ(code_of([&] { node.wait(none.next().event()); }), "invalid_argument");
+      node.barriers().arrive(barrier);
+      EXPECT_EQ(code_of([&] { node.wait(barrier.event()); }), "none");
+      EXPECT_FALSE(node.endpoint().lost(other));
+    });
+  }
 }
 
 TEST(PhaseBarrier, ADeadParticipantOrOwnerPoisonsWhatIsNotOver) {
