@@ -175,13 +175,12 @@ void RemoteTasks::start_here(const fabric::Message& message) {
                                           " spawns a function that this program does not contain; all nodes must run "
                                           "the same binary");
   }
-  const int processor = header.processor < static_cast<std::int32_t>(node_.processors()) ? header.processor : -1;
-  const SpawnOptions options = SpawnOptions().priority(header.priority).processor(processor);
+  const SpawnOptions options = SpawnOptions().priority(header.priority).processor(header.processor);
   Started started;
   started.failure = cancelled_;
   try {
     if (cancelled_ == nullptr) started = found->second.second(node_, options, message.payload);
-  } catch (...) {  // no room for a task here, unless it is the fault of the caller
+  } catch (...) {  // no room for a task here, or no such processor, unless the call is bad
     started.failure = cause_of_current_exception("spawn_on");
     if (started.failure->code() == ErrorCode::bad_input) throw;
   }

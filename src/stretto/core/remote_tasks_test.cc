@@ -142,6 +142,17 @@ TEST(RemoteTasks, NodesThatDoNotExistAreRefused) {
   });
 }
 
+TEST(RemoteTasks, ProcessorsThatDoNotExistAreRefused) {
+  for (const char* const fabric : fabrics) {
+    run_on(fabric, [](Node& node) {
+      const NodeId next = (node.id() + 1) % node.size();
+      const Future<int> nowhere = node.spawn_on<where>(next, SpawnOptions().processor(99));
+      EXPECT_EQ(code_of([&] { nowhere.get(); }), "invalid_argument");
+      EXPECT_EQ(node.spawn_on<where>(next, SpawnOptions().processor(0)).get(), static_cast<int>(next));
+    });
+  }
+}
+
 TEST(RemoteTasks, TasksHopFromNodeToNode) {
   for (const char* const fabric : fabrics) {
     run_on(fabric, [](Node& node) -> Task<> {

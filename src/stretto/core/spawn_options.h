@@ -20,7 +20,8 @@ class SpawnOptions {
     priority_ = value;
     return *this;
   }
-  /// The processor of the node to run on; otherwise they take turns.
+  /// The processor of the node to run on; otherwise they take turns. One that does not exist is an error: of `spawn`,
+  /// and of the task where that is another node's.
   SpawnOptions& processor(int index) noexcept {
     processor_ = index;
     return *this;
