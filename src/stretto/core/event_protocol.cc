@@ -93,10 +93,9 @@ void EventProtocol::on_subscribe(NodeId from, Event event, bool triggered, const
     out.push_back({EventInstruction::Kind::send_trigger, from, event, cause, nullptr});
     return;
   }
-  std::set<NodeId>& subscribers = subscribers_[event.bits()];
-  const bool watched = event.is_barrier() || !subscribers.empty();
-  subscribers.insert(from);
-  if (!watched) out.push_back({EventInstruction::Kind::watch, 0, event, nullptr, nullptr});
+  const auto [subscribers, added] = subscribers_.try_emplace(event.bits());
+  subscribers->second.insert(from);
+  if (added && !event.is_barrier()) out.push_back({EventInstruction::Kind::watch, 0, event, nullptr, nullptr});
 }
 
 void EventProtocol::on_trigger(NodeId from, Event event, bool subscribed, const Cause& cause, EventInstructions& out) {
@@ -108,7 +107,7 @@ void EventProtocol::on_trigger(NodeId from, Event event, bool subscribed, const 
   const auto found = subscribers_.find(event.bits());
   const bool known = found != subscribers_.end() && found->second.erase(from) != 0;
   if (subscribed && !known) overtaken_.emplace(event.bits(), from);
-  out.push_back({EventInstruction::Kind::trigger, from, event, cause, nullptr});
+  out.push_back({EventInstruction::Kind::trigger, 0, event, cause, nullptr});
 }
 
 void EventProtocol::on_local_trigger(Event event, const Cause& cause, EventInstructions& out) {

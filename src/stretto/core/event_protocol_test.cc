@@ -221,6 +221,22 @@ TEST(EventProtocol, ALateSubscriptionIsAnsweredAtOnce) {
   EXPECT_EQ(late.probe->fired, 1);
 }
 
+// Also while nobody hears of it any more.
+TEST(EventProtocol, AnEventIsWatchedOnce) {
+  EventProtocol protocol(0, 3);
+  const Event event(0, 1, 1);
+  EventInstructions out;
+  protocol.on_subscribe(1, event, false, nullptr, out);
+  protocol.on_peer_lost(1, a_cause(ErrorCode::peer_lost), out);
+  protocol.on_subscribe(2, event, false, nullptr, out);
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(out.front().kind, EventInstruction::Kind::watch);
+  out.clear();
+  protocol.on_local_trigger(event, nullptr, out);
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(out.front().node, 2U);
+}
+
 TEST(EventProtocol, ALaterGenerationProvesTheEarlierOnesClean) {
   Network network(2);
   const Event first = network.create(0);
