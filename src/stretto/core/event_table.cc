@@ -101,14 +101,20 @@ bool EventTable::take_from_another(FreeSlots& free, std::size_t least) {
   if (first + refill_slots > slots) {
     high_water_.fetch_sub(refill_slots, std::memory_order_relaxed);
     if (take_from_another(free, 1)) return;
-    throw Error(ErrorCode::out_of_resources,
-                "node " + std::to_string(self_) + " has no free event: " + std::to_string(slots) +
-                    " are untriggered or poisoned; wait for some of them before creating more");
+    throw out_of_events();
   }
   for (std::uint32_t slot = first + refill_slots; slot-- > first;) {
     words_[slot].store(make_word(first_generation_, free_mark), std::memory_order_relaxed);
     free.slots.push_back(slot);
   }
+}
+
+Error EventTable::out_of_events() const {
+  const std::lock_guard lock(causes_mutex_);
+  return Error(ErrorCode::out_of_resources,
+               "node " + std::to_string(self_) + " has no free event: of " + std::to_string(slots) + ", " +
+                   std::to_string(causes_.size()) +
+                   " are poisoned, for good, and the others untriggered; wait for some of those before creating more");
 }
 
 std::uint32_t EventTable::take_slot() {

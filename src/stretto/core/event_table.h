@@ -36,8 +36,8 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   Event create(Ends ends = Ends::when_told);
 
   Ends ends(Event event) const noexcept { return ends_[event.slot()].load(std::memory_order_relaxed); }
-  /// From now on something triggers an event that only the program was to trigger. Returns false, and does nothing, when
-  /// it has triggered already. Where it is triggered meanwhile, this may become so of the slot's next event.
+  /// From now on something triggers an event that only the program was to trigger. Returns false, and does nothing,
+  /// when it has triggered already. Where it is triggered meanwhile, this may become so of the slot's next event.
   bool set_ends_by_itself(Event event) noexcept;
 
   EventState query(Event event) const noexcept;
@@ -85,6 +85,7 @@ class EventTable {  // NOLINT(clang-analyzer-optin.performance.Padding): free sl
   void set_ends(std::uint32_t slot, Ends ends) noexcept { ends_[slot].store(ends, std::memory_order_relaxed); }
   void recycle(std::uint32_t slot);
   void refill(FreeSlots& free);
+  Error out_of_events() const;
   bool take_from_another(FreeSlots& free, std::size_t least);
   FreeSlots& lock_some() noexcept;
   void finish(Event event, std::uint64_t old_word) noexcept;
