@@ -126,6 +126,7 @@ struct Runtime::Parts {
     if (threads != nullptr) threads->stop();
   }
 
+  Main main;  // while its tasks may run, which is to the end where they could not be ended
   std::unique_ptr<ThreadEngine> threads;
   std::unique_ptr<fabric::Fabric> fabric;
   std::unique_ptr<SimEngine> simulator;
@@ -177,8 +178,10 @@ struct Runtime::Parts {
   void make_nodes();
   bool meet_at_the_end();
   Cause failure_of(std::span<const Event> mains);
+  Cause spawn_mains(std::vector<Event>& mains);
   Cause run_mains(std::span<const Event> mains);
   void end_of_main(std::size_t index, const Cause& failure);
+  Cause cancellation(std::size_t index, const Cause& failure) const;
   void cancel(const Cause& cause);
   void bury(Node& node);
   bool bury_the_dead();
@@ -344,11 +347,13 @@ void Runtime::Parts::end_of_main(std::size_t index, const Cause& failure) {
   if (main_is_over[index]) return;
   main_is_over[index] = true;
   --mains_left;
-  if (failure != nullptr && main_failure == nullptr) {
-    main_failure =
-        make_cause(ErrorCode::cancelled, "node " + std::to_string(nodes[index]->id()) + " failed: " + failure->what());
-  }
+  if (failure != nullptr && main_failure == nullptr) main_failure = cancellation(index, failure);
   mains_changed.notify_one();
+}
+
+// What that node's failure is to others.
+Cause Runtime::Parts::cancellation(std::size_t index, const Cause& failure) const {
+  return make_cause(ErrorCode::cancelled, "node " + std::to_string(nodes[index]->id()) + " failed: " + failure->what());
 }
 
 // The nodes, and what they wait for where that is known.
@@ -394,6 +399,19 @@ bool Runtime::Parts::wait_until(bool (*done)(Parts&), const std::function<void()
 
 Error Runtime::Parts::deadlock() const {
   return Error(ErrorCode::deadlock, "nothing can happen any more, but tasks still wait on nodes" + who_waits());
+}
+
+// Returns why not all could be spawned; null if they were.
+Cause Runtime::Parts::spawn_mains(std::vector<Event>& mains) {
+  try {
+    for (const auto& node : nodes) {
+      mains.push_back(
+          node->spawn([this](Node& here) { return main(here); }, SpawnOptions().processor(0).in_any_case()));
+    }
+  } catch (...) {
+    return cause_of_current_exception("the main of node " + std::to_string(nodes[mains.size()]->id()));
+  }
+  return nullptr;
 }
 
 // Returns when all mains are over, or it is known why the others are to be cancelled.
@@ -519,17 +537,17 @@ void Runtime::run(Main main) {
   if (std::exchange(parts_->used, true)) {
     throw Error(ErrorCode::invalid_state, "a Runtime runs once; make another one for another job");
   }
+  parts_->main = std::move(main);
   std::vector<Event> mains;
-  for (const auto& node : parts_->nodes) {
-    mains.push_back(node->spawn([&main](Node& here) { return main(here); }, SpawnOptions().processor(0).in_any_case()));
-  }
-  const Cause cause = parts_->run_mains(mains);
+  const Cause unspawned = parts_->spawn_mains(mains);
+  const Cause cause = unspawned != nullptr ? parts_->cancellation(mains.size(), unspawned) : parts_->run_mains(mains);
   parts_->job_failed = cause != nullptr;
   if (!parts_->job_failed && parts_->fabric->size() > parts_->nodes.size()) {
     parts_->job_failed = !parts_->meet_at_the_end();
   }
   parts_->drain(cause != nullptr ? cause : make_cause(ErrorCode::cancelled, "the job is over"));
-  const Cause failure = parts_->failure_of(mains);
+  parts_->main = nullptr;
+  const Cause failure = unspawned != nullptr ? unspawned : parts_->failure_of(mains);
   parts_->save_durations(failure != nullptr);
   if (failure != nullptr) throw Error(*failure);
 }

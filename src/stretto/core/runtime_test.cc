@@ -75,6 +75,26 @@ TEST(Runtime, WhenOneMainFailsTheOthersAreCancelledAndItsErrorIsThrown) {
   }
 }
 
+TEST(Runtime, WhenAMainCannotBeSpawnedTheOthersAreCancelled) {
+  for (const char* const fabric : {"local:2", "sim:2"}) {
+    Runtime runtime(options_for(fabric));
+    const UserEvent never = runtime.nodes()[0]->create_user_event();
+    const std::optional<Error> full = error_of([&] {
+      for (;;) runtime.nodes()[1]->create_user_event();
+    });
+    EXPECT_EQ(full->code(), ErrorCode::out_of_resources);
+    std::string told;
+    const std::optional<Error> error = error_of([&] {
+      runtime.run([&](Node& node) {
+        ASSERT_EQ(node.id(), 0U);
+        told = code_of([&] { node.wait(never); });
+      });
+    });
+    EXPECT_TRUE(error && error->message() == full->message()) << fabric;
+    EXPECT_EQ(told, "cancelled") << fabric;
+  }
+}
+
 TEST(Runtime, AllMainsMayFailAtOnce) {
   for (const char* const fabric : {"local:32", "sim:32"}) {
     const std::optional<Error> error = error_of(
