@@ -351,6 +351,23 @@ TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBoth) {
   }
 }
 
+// Of which no more goes to `peer` unasked.
+void fill_window(Node& node, NodeId peer) {
+  EagerWindow& window = CollectiveService::of(node).eager_window();
+  node.endpoint().context().enter([&] {
+    while (window.take(peer, 0)) {
+    }
+  });
+}
+
+// What is little to its sender, which holds it, and large to its receiver.
+TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBothWhereDataAreHeld) {
+  run(3, [](Node& node) {
+    if (node.id() == 1) fill_window(node, 2);
+    return disagree_on_counts(node, {10, 3000}, Disagrees::once);
+  });
+}
+
 // Who sends little is through before it is asked for much, or what it has sent comes when its receiver has failed.
 TEST(DisorderedMismatch, AnAllToAllWhoseCountsDisagreeEndsInAnyOrderOfMessagesSeeds) {
   for (const std::uint64_t seed : test::seeds(100)) {

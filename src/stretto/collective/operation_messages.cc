@@ -208,13 +208,12 @@ void CollectiveOperation::on_hello(const HelloHeader& header, NodeId from) {
   has_size(from, header.call, header.bytes, receive_step(from, header.call.tag));
 }
 
-// There is a place for it, now that this operation has begun.
+// There is a place for it, now that this operation has begun. Of an all-to-all, what is little to its sender may be
+// large here: both hear of it when it comes.
 void CollectiveOperation::on_held(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = receive_step(from, theirs.tag);
-  if (step == Plan::none || step_at(step).is_large() || states_.has_message(step)) {
-    refuse(from, "holds data that have no place there");
-  }
-  send_to(from, fabric::MessageType::collective_pull, stretto::bytes_of(header(theirs.tag)));
+  if (step == Plan::none || states_.has_message(step)) refuse(from, "holds data that have no place there");
+  or_fail([&] { send_to(from, fabric::MessageType::collective_pull, stretto::bytes_of(header(theirs.tag))); });
 }
 
 void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
