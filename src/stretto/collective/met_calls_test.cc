@@ -137,6 +137,44 @@ TEST(MetCalls, WhoOnlyGivesDoesNotWait) {
   EXPECT_GT(over_at_once, calls);
 }
 
+/// Adds, and counts where it does so when what it refers to is in use no more.
+struct CheckedSum {
+  static constexpr bool commutative = true;
+  static constexpr bool elementary = true;
+  const std::atomic<bool>* in_use;
+  std::atomic<int>* too_late;
+  int operator()(const int& a, const int& b) const noexcept {
+    if (!in_use->load()) too_late->fetch_add(1);
+    return a + b;
+  }
+};
+
+// Rank 2 combines what rank 3 gives, for which it may not have to wait; but nobody may when its call is over.
+TEST(MetCalls, WhoseOperatorHoldsSomethingWaits) {
+  std::array<std::atomic<bool>, 4> in_use{};
+  std::atomic<int> too_late = 0;
+  test::run_on(
+      "local:4",
+      [&](Node& node) -> Task<> {
+        const Group all = Group::all(node);
+        const NodeId me = node.id();
+        const CheckedSum add{&in_use[me], &too_late};
+        for (int call = 0; call < 30; ++call) {
+          if (me == 0 || me == 3) co_await node.spawn([] {});  // late
+          in_use[me] = true;
+          int total = 0;
+          const Event done = reduce(node, all, std::span<const int>(&call, 1), std::span(&total, me == 0 ? 1 : 0), add,
+                                    0, CollectiveOptions().algorithm("binomial_reduce"));
+          co_await done;
+          in_use[me] = false;
+          EXPECT_EQ(total, me == 0 ? 4 * call : 0);
+          co_await barrier(node, all);
+        }
+      },
+      1);
+  EXPECT_EQ(too_late, 0);
+}
+
 // The others may come as late as they like, and do so in another way.
 TEST(MetCalls, WhoOnlyGivesMayBeFarAhead) {
   test::run_on(local_3, [](Node& node) -> Task<> {

@@ -15,8 +15,9 @@ namespace stretto {
 Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
   const Event completion = completion_;
   go_by(stream, prepared, stream.take_sequence(1));
-  // So that the caller may use its buffer again before the others have come.
-  const bool leaves = prepared.leaves && copy_input();
+  // So that the caller may use its buffer again before the others have come. What its operator holds may refer to what
+  // goes with the call, and could not be copied.
+  const bool leaves = prepared.leaves && call_.operator_state == nullptr && copy_input();
   fabric::Item* released = nullptr;
   const Rank me = group().rank_of(service_.node().id());
   const Meeting::Arrival arrival = stream.meeting()->arrive(me, identity(), *this, prepared.met, released);
