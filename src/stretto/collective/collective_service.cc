@@ -474,7 +474,7 @@ void CollectiveService::tell_failure(const CollectiveOperation& operation, const
   const auto send_to = [&](NodeId member) {
     if (member == node_.id()) return;
     header.pieces = operation.pieces_put_to(member);
-    endpoint_.send(member, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
+    send_or_lose(member, fabric::MessageType::collective_failed, stretto::bytes_of(header), text_of(cause));
   };
   if (tell == Tell::everybody) {
     for (const NodeId member : operation.group().nodes()) send_to(member);
@@ -484,7 +484,17 @@ void CollectiveService::tell_failure(const CollectiveOperation& operation, const
 }
 
 void CollectiveService::say_released(NodeId to, const Identity& identity, std::uint64_t pieces) {
-  endpoint_.send(to, fabric::MessageType::collective_released, stretto::bytes_of(ReleasedHeader{identity, pieces}), {});
+  const ReleasedHeader header{identity, pieces};
+  send_or_lose(to, fabric::MessageType::collective_released, stretto::bytes_of(header), {});
+}
+
+// What a member would else wait for in vain: where it cannot be sent, that one is lost.
+void CollectiveService::send_or_lose(NodeId to, fabric::MessageType type, ConstByteSpan header, ConstByteSpan text) {
+  try {
+    endpoint_.send(to, type, header, text);
+  } catch (...) {
+    endpoint_.lose(to, *cause_of_current_exception("a message to node " + std::to_string(to)));
+  }
 }
 
 void CollectiveService::note_used(const fabric::Message& message) {

@@ -189,6 +189,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_peer_left(NodeId peer) override;
   void on_peer_ended(NodeId peer) override { on_peer_left(peer); }
   void begin_one(CollectiveOperation& operation);
+  void send_or_lose(NodeId to, fabric::MessageType type, ConstByteSpan header, ConstByteSpan text);
   void note_used(const fabric::Message& message);
   void say_used(NodeId to, std::uint64_t cost);
   void use_early(SavedMessages& messages);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -14,6 +15,8 @@ namespace stretto {
 class Exposures {
  public:
   bool empty() const noexcept { return list_.empty(); }
+  /// Takes the memory to note so many peers.
+  void make_room(std::size_t peers) { list_.reserve(peers); }
 
   /// That peer shares memory, and was told where ours is.
   void note_shared(NodeId peer) { find_or_add(peer, true); }

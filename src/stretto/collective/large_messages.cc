@@ -42,7 +42,9 @@ struct LargeMessages::PutDone : fabric::Completion {
 };
 
 void LargeMessages::make_room() {
-  if (transfers_.empty()) transfers_.resize(operation_.plan_->steps().size());
+  if (!transfers_.empty()) return;
+  operation_.exposures_.make_room(operation_.plan_->peers().size());
+  transfers_.resize(operation_.plan_->steps().size());
 }
 
 Transfer& LargeMessages::transfer(std::uint32_t step) {
@@ -212,6 +214,7 @@ void LargeMessages::start_receive(std::uint32_t step) {
   if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
 }
 
+// Not where all comes from one peer, as in a ring: there that is so at each member.
 bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
   return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().asks_in_turn();
 }
@@ -362,7 +365,7 @@ void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
   incoming.known = true;
   if (staging_of(step) >= 0) {
     take_staged(step, upto);
-    say_taken(step, upto);
+    operation_.or_fail([this, step, upto] { say_taken(step, upto); });
     if (upto == data.size()) leave_staging(step);
   }
   incoming.bytes = upto;
@@ -424,10 +427,11 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
   outgoing.landing = header.landing;
   if (operation_.states_.of(step) == StepStates::State::started) {
     if (unasked_ && !step_at(step).shares_memory) note_request();
-    send_later(step);
+    operation_.or_fail([this, step] { send_later(step); });
     operation_.run();
   } else if (outgoing.sharing == Sharing::answers) {
-    follow(step, operation_.local_.combined_by(operation_.plan().lowering().follows[step]));
+    const std::size_t made = operation_.local_.combined_by(operation_.plan().lowering().follows[step]);
+    operation_.or_fail([this, step, made] { follow(step, made); });
   }
 }
 
@@ -519,7 +523,7 @@ void LargeMessages::on_taken(const TakenHeader& header, NodeId from) {
   // Said before its receiver knew of ours.
   if (transfers_[step].sharing == Sharing::turns) return;
   transfers_[step].window.take(header.bytes);
-  if (!operation_.has_turn_) do_piece();
+  if (!operation_.has_turn_) operation_.or_fail([this] { do_piece(); });
   operation_.run();
 }
 

@@ -125,7 +125,8 @@ class LargeMessages {
   bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }
   /// Whether the step's peer has said anything of it.
   bool is_known(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].known; }
-  /// Notes the live peers that were told where our memory is, and have not said yet that they are through with it.
+  /// Notes the live peers that were told where our memory is, and have not said yet that they are through with it. For
+  /// that there is memory.
   void note_exposures(Exposures& exposures) const;
   /// How many pieces that peer has put over a wire into our memory, and we into its.
   std::uint64_t pieces_from(NodeId peer) const { return pieces_with(peer, schedule::StepKind::receive); }

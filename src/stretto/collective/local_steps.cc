@@ -264,7 +264,7 @@ void LocalSteps::task_over(std::uint32_t step, const Cause& failure) {
   } else if (failure != nullptr) {
     operation_.fail(failure, CollectiveOperation::Tell::everybody);
   } else {
-    combined(step);
+    operation_.or_fail([this, step] { combined(step); });
     operation_.run();
   }
 }

@@ -106,14 +106,17 @@ void CollectiveOperation::say_hello(Rank peer, std::uint32_t tag, std::size_t by
 // the others hear of us when it is their turn.
 void CollectiveOperation::greet() {
   if (stage_ != Stage::begun || plan_->meets_everybody() || states_.heard_by_all()) return;
-  bool has_awaited = false;
-  for (std::uint32_t step = states_.first_incomplete(); step < placed_->steps.size(); ++step) {
-    const PlacedStep& what = step_at(step);
-    if (!what.is_message() || states_.of(step) != StepStates::State::started) continue;
-    const bool comes_in_turn = what.kind == schedule::StepKind::receive || large_.asks_in_turn(step);
-    if (comes_in_turn && std::exchange(has_awaited, true)) continue;
-    if (!states_.heard_by(plan_->index_of_peer(what.peer))) say_hello(what.peer, 0, 0);
-  }
+  const Entry entry(*this);
+  or_fail([this] {
+    bool has_awaited = false;
+    for (std::uint32_t step = states_.first_incomplete(); step < placed_->steps.size(); ++step) {
+      const PlacedStep& what = step_at(step);
+      if (!what.is_message() || states_.of(step) != StepStates::State::started) continue;
+      const bool comes_in_turn = what.kind == schedule::StepKind::receive || large_.asks_in_turn(step);
+      if (comes_in_turn && std::exchange(has_awaited, true)) continue;
+      if (!states_.heard_by(plan_->index_of_peer(what.peer))) say_hello(what.peer, 0, 0);
+    }
+  });
 }
 
 void CollectiveOperation::require_member(NodeId from) const {

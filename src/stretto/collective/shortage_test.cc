@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <ostream>
@@ -161,6 +162,17 @@ void begin_under_shortage(const UserEvent& go, std::uint64_t number, Outcome& ou
   outcome.has_come = Shortage::has_come();
 }
 
+// What waits for `go` fails, and finds no memory for the first message about it.
+void fail_under_shortage(Node& node, const UserEvent& go) {
+  const auto cause = std::make_shared<const Error>(ErrorCode::io, "on purpose");
+  std::optional<Shortage> short_of;
+  node.endpoint().context().enter([&] {
+    node.events().trigger(go, cause);
+    short_of.emplace(1);
+  });
+  EXPECT_TRUE(Shortage::has_come());
+}
+
 // Node 0 finds no memory for one request.
 Task<> call_thrice(Node& node, const When& when, std::uint64_t number, Outcome& outcome) {
   Call first(node, when.kind);
@@ -284,6 +296,108 @@ TEST(ShortageOnSim, WhatHasComeForACallThatFailsIsUsedUp) {
       const std::string said = co_await test::outcome(done);
       EXPECT_EQ(said, node.id() == 1 ? "" : shortage) << i;
     }
+  });
+}
+
+// Node 0 finds no memory for one request when it calls what node 1 has called before, which has said what it had to
+// say. Returns what node 0 heard.
+std::string call_late(const std::string& fabric, std::uint64_t number, Outcome& outcome) {
+  constexpr std::size_t words = 20'000;
+  std::string heard;
+  test::run_on(fabric, [&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::uint64_t> data(words, 1);
+    std::vector<std::uint64_t> result(words);
+    const auto start = [&] { return allreduce(node, all, data, result, sum); };
+    Event done;
+    if (node.id() == 1) done = start();
+    co_await barrier(node, all, CollectiveOptions().key(1));
+    if (node.id() == 0) done = start_posted(node, start, number, outcome);
+    const std::string said = co_await test::outcome(done);
+    EXPECT_TRUE(said.empty() || said == shortage) << "node " << node.id() << ": " << said;
+    if (node.id() == 0) heard = said;
+    co_await start();
+    EXPECT_EQ(result, std::vector<std::uint64_t>(words, 2));
+  });
+  return heard;
+}
+
+// Its peer is healthy: what it says of large data costs it nothing where there is no memory to answer.
+TEST(ShortageOnSim, OfALargeMessageIsToldAndPasses) {
+  for (const std::string fabric : {"sim:2", "sim:2,peer_pointer=segments"}) {
+    int failures = 0;
+    Outcome outcome{true, false};
+    for (std::uint64_t number = 1; outcome.has_come; ++number) {
+      outcome = {};
+      SCOPED_TRACE(fabric + ", request " + std::to_string(number));
+      if (!call_late(fabric, number, outcome).empty()) ++failures;
+    }
+    EXPECT_GT(failures, 1) << fabric;
+  }
+}
+
+// Nobody has said anything yet: who waits greets.
+TEST(ShortageOnSim, OfAGreetingIsToldAndPasses) {
+  test::run_on("sim:2", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    int value = 1;
+    const auto start = [&] { return broadcast(node, all, std::span(&value, 1), 1); };
+    Event done;
+    if (node.id() == 0) {
+      done = start();
+      const Shortage short_of(1);
+      node.endpoint().context().run_put_off();
+      EXPECT_TRUE(Shortage::has_come());
+    }
+    co_await barrier(node, all, CollectiveOptions().key(1));
+    if (node.id() == 1) done = start();
+    const std::string said = co_await test::outcome(done);
+    // Who only gives may be through before it hears of it.
+    EXPECT_TRUE(said == shortage || (said.empty() && node.id() == 1)) << "node " << node.id() << ": " << said;
+    co_await start();
+  });
+}
+
+/// Adds, and has the thread find no memory after so many additions.
+struct AddUntilShort {
+  static constexpr bool commutative = true;
+  std::size_t* left;
+  std::uint64_t operator()(const std::uint64_t& a, const std::uint64_t& b) const {
+    if (--*left == 0) test::memory_requests.until_shortage = 1;
+    return a + b;
+  }
+};
+
+// What is said when a user's operator is through with the data.
+TEST(ShortageOnSim, OfTheThanksForDataIsToldAndPasses) {
+  constexpr std::size_t words = 2000;
+  test::run_on("sim:2,peer_pointer=segments", [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    std::vector<std::uint64_t> data(words, 1);
+    std::vector<std::uint64_t> result(words);
+    std::size_t left = node.id() == 0 ? words : 0;
+    const AddUntilShort add{&left};
+    const std::string said = co_await test::outcome(reduce(node, all, data, result, add));
+    EXPECT_EQ(said, shortage) << "node " << node.id();
+    EXPECT_TRUE(Shortage::has_come());
+    co_await reduce(node, all, data, result, sum);
+  });
+}
+
+// A member that cannot be told of a failure would wait for ever.
+TEST(ShortageOnSim, OfTheNewsOfAFailureCostsAConnection) {
+  test::run_on("sim:2", [](Node& node) -> Task<> {
+    const UserEvent go = node.create_user_event();
+    std::uint64_t value = 1;
+    const std::span<std::uint64_t> data(&value, 1);
+    const Event done = allreduce(node, Group::all(node), data, data, sum, CollectiveOptions().after(go));
+    if (node.id() == 0) {
+      fail_under_shortage(node, go);
+    } else {
+      go.trigger();
+    }
+    const std::string said = co_await test::outcome(done);
+    EXPECT_EQ(said.rfind(node.id() == 0 ? "io: on purpose" : "peer_lost: ", 0), 0U) << said;
   });
 }
 
