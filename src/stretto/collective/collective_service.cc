@@ -436,7 +436,9 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
 
 [[gnu::hot]] void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity(), operation.where());
-  if (operation.has_failed()) late_mismatches_.note_heard(operation.identity());
+  if (operation.has_failed()) {
+    late_mismatches_.note_failure(operation.identity(), operation.failure(), !operation.has_left());
+  }
   under_way_.remove(operation);
 }
 

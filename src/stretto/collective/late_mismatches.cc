@@ -6,6 +6,14 @@
 
 namespace stretto {
 
+void LateMismatches::note_failure(const Identity& identity, const Cause& cause, bool is_heard) {
+  if (is_heard) {
+    last_ = identity;
+  } else if (cause->code() == ErrorCode::mismatch) {
+    report(identity, cause->message());
+  }
+}
+
 Cause LateMismatches::note(const Stream::Past& ours, NodeId from, const CallHeader& theirs) {
   const Cause cause = mismatch(describe(ours), from, theirs, what_may_differ);
   report(theirs.identity, cause->message());

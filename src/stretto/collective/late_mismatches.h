@@ -16,8 +16,8 @@ class LateMismatches {
  public:
   explicit LateMismatches(const Node& node) noexcept : node_(node) {}
 
-  /// This node's part has failed: whoever waits for that hears of it.
-  void note_heard(const Identity& identity) noexcept { last_ = identity; }
+  /// This node's part has failed, and whoever waits for that hears of it, or nobody does.
+  void note_failure(const Identity& identity, const Cause& cause, bool is_heard);
   /// A member speaks of another call than `ours`. Returns what that member is to be told.
   Cause note(const Stream::Past& ours, NodeId from, const CallHeader& theirs);
   /// A member's part has failed; null: ours is long over.

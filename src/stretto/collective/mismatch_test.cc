@@ -121,6 +121,48 @@ TEST_P(MismatchTest, TheLogTellsOfDisagreementsAmongThoseWhoAreThrough) {
   EXPECT_NE(log.find("does not match what node ", at), std::string::npos) << log;
 }
 
+// Node 2 has left its input, and begins by itself when node 3 calls something else. Returns whether it was so.
+bool disagree_with_who_has_left() {
+  std::atomic<bool> has_left = false;
+  std::atomic<bool> is_told = false;
+  const std::string log = logged_while(test::options_for("local:4", 1), [&](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    const bool is_odd = node.id() == 3;
+    std::vector<int> data(2, 1);
+    std::vector<int> result(2);
+    const auto start = [&](std::size_t count) {
+      return reduce(node, all, std::span<const int>(data).first(count), std::span(result).first(count), sum, 0,
+                    CollectiveOptions().algorithm("binomial_reduce"));
+    };
+    for (int before = 0; before < 5; ++before) {
+      co_await start(2);
+      co_await barrier(node, all);
+    }
+    // The odd one calls when the others that give have, and these go on when all have.
+    const Group givers({1, 2, 3});
+    if (is_odd) co_await barrier(node, givers);
+    const Event done = start(is_odd ? 1 : 2);
+    if (node.id() == 2) has_left = !done.exists();
+    if (node.id() != 0 && !is_odd) co_await barrier(node, givers);
+    const std::string said = co_await outcome(done);
+    if (node.id() == 2) is_told = !said.empty();
+    const int total = co_await allreduce(node, all, 1, sum);
+    EXPECT_EQ(total, 4);
+  });
+  const std::size_t at = log.find("[node 2] mismatch: node 2's reduce of 8 bytes, root 0, at ");
+  EXPECT_NE(at != std::string::npos, is_told) << log;
+  if (at != std::string::npos) {
+    EXPECT_NE(log.find(" what node 3 calls", at), std::string::npos) << log;
+  }
+  return has_left;
+}
+
+// Another thread may have its node's baton for a moment: then it does not leave.
+TEST(Mismatch, TheLogTellsOfDisagreementsWithThoseWhoHaveLeft) {
+  int attempts = 100;
+  while (!disagree_with_who_has_left()) ASSERT_GT(--attempts, 0);
+}
+
 RuntimeOptions options_that_check(const std::string& fabric) {
   RuntimeOptions options = test::options_for(fabric);
   options.check_calls = true;

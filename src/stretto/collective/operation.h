@@ -59,6 +59,9 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   /// Where it was called.
   const std::source_location& where() const noexcept { return where_; }
   bool has_failed() const noexcept { return failure_ != nullptr; }
+  const Cause& failure() const noexcept { return failure_; }
+  /// Whether its caller was told that it is over when it had only left its input in a meeting.
+  bool has_left() const noexcept { return has_left_; }
   /// For how many calls it stands; its number is the first of theirs.
   std::uint32_t calls() const noexcept;
   // REQUIRE: it has its number.
