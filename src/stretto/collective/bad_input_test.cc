@@ -20,24 +20,7 @@ namespace stretto {
 namespace {
 
 using fabric::MessageType;
-
-// Takes the place of a node's executor: sees what collectives of others send here, and answers as it likes.
-class Liar final : public fabric::MessageHandler {
- public:
-  using Answer = std::function<void(const fabric::Message&)>;
-
-  Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
-    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
-                            MessageType::collective_hello, MessageType::collective_grant,
-                            MessageType::collective_whole_grant, MessageType::collective_done}) {
-      node.endpoint().set_handler(type, *this);
-    }
-  }
-  void on_message(const fabric::Message& message) override { answer_(message); }
-
- private:
-  Answer answer_;
-};
+using test::Liar;
 
 struct Tale {
   std::string outcome_at_0;

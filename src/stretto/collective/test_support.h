@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "stretto/base/random.h"
@@ -155,6 +157,25 @@ inline Task<std::string> outcome(Event event) {
   }
   co_return "";
 }
+
+/// Takes the place of a node's executor: sees what collectives of others send there, and answers as it likes.
+class Liar final : public fabric::MessageHandler {
+ public:
+  using Answer = std::function<void(const fabric::Message&)>;
+
+  Liar(Node& node, Answer answer) : answer_(std::move(answer)) {
+    using fabric::MessageType;
+    for (const auto type : {MessageType::collective_data, MessageType::collective_ready, MessageType::collective_failed,
+                            MessageType::collective_hello, MessageType::collective_grant,
+                            MessageType::collective_whole_grant, MessageType::collective_done}) {
+      node.endpoint().set_handler(type, *this);
+    }
+  }
+  void on_message(const fabric::Message& message) override { answer_(message); }
+
+ private:
+  Answer answer_;
+};
 
 /// How a seed's failure is seen again.
 inline std::string replay(std::uint64_t seed) {
