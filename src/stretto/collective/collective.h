@@ -22,10 +22,11 @@
 /// none.
 ///
 /// What goes wrong later poisons the event, also that of members who wait for this one: what nodes do differently, on
-/// both sides, with Error(mismatch); a member that dies, with Error(peer_lost); a shortage that shows only then, with
-/// Error(out_of_resources); a poisoned precondition, with its cause; what an operator throws, with that (as from a
-/// task: core/cause.h); the end of the job, with Error(cancelled). When the event has triggered, clean or poisoned, no
-/// live peer on this host touches the buffers any more.
+/// both sides, with Error(mismatch), but for the group, its order and the key: nodes that pass different ones call
+/// different collectives, each waits for the others of its own, and the log asks about it; a member that dies, with
+/// Error(peer_lost); a shortage that shows only then, with Error(out_of_resources); a poisoned precondition, with its
+/// cause; what an operator throws, with that (as from a task: core/cause.h); the end of the job, with Error(cancelled).
+/// When the event has triggered, clean or poisoned, no live peer on this host touches the buffers any more.
 namespace stretto {
 
 /// Triggers when every member has called it.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -80,6 +81,12 @@ struct CollectiveCall : CallKind {
     return set != nullptr && set->is_fused ? static_cast<FusedReduce*>(keep_alive.get()) : nullptr;
   }
 };
+
+/// Of the function that was called.
+inline std::string_view name_of(const CollectiveCall& call) noexcept {
+  const bool is_general = call.operation() == schedule::Operation::general_reduce;
+  return schedule::name_of(is_general ? schedule::Operation::reduce : call.operation());
+}
 
 /// Whether it is served by a schedule whose ranks are not the group's.
 inline bool has_own_order(const CollectiveCall& call) noexcept { return call.set != nullptr && call.set->order; }

@@ -216,7 +216,7 @@ void LargeMessages::start_receive(std::uint32_t step) {
 
 // Not where all comes from one peer, as in a ring: there that is so at each member.
 bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
-  return step_at(step).is_large() && !step_at(step).shares_memory && operation_.plan().asks_in_turn();
+  return step_at(step).is_large() && !step_at(step).shares_memory && !operation_.placed_->asked_in_turn.empty();
 }
 
 [[gnu::hot]] void LargeMessages::list_requests() {

@@ -183,6 +183,17 @@ const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, std
   return operation_.buffers_.bytes_of(is_left ? what.data : what.right).data() + work.done;
 }
 
+bool LocalSteps::awaits_more_of(std::uint32_t receive) const noexcept {
+  if (!operation_.large_.is_granted(receive)) return false;
+  return std::any_of(works_.begin(), works_.end(), [&](const Work& work) {
+    if (work.step == Plan::none) return false;
+    const PlacedStep& what = operation_.step_at(work.step);
+    if (what.left_from != receive && what.right_from != receive) return false;
+    const bool needs_all = operation_.call_.reduction().as_task && !work.is_copied;
+    return operation_.large_.readable_from(receive, work.done) < (needs_all ? work.out.size() : work.done + 1);
+  });
+}
+
 std::size_t LocalSteps::combined_by(std::uint32_t reduce) const noexcept {
   for (const Work& each : works_) {
     if (each.step == reduce && reduce != Plan::none) return each.done;

@@ -40,6 +40,8 @@ class LocalSteps {
   void do_piece();
 
   bool have_ended() const noexcept { return works_.empty() && !in_task_; }
+  /// Whether something that is being done cannot go on before more is there of a receive that is granted in parts.
+  bool awaits_more_of(std::uint32_t receive) const noexcept;
   /// Bytes to which a reduce has come that is being done.
   std::size_t combined_by(std::uint32_t reduce) const noexcept;
 

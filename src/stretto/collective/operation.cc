@@ -190,7 +190,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 
 [[gnu::hot]] void CollectiveOperation::begin() {
   const Entry entry(*this);
-  if (stage_ == Stage::waiting) begun_at_look_ = service_.looks();
+  if (stage_ == Stage::waiting) waits_since_look_ = service_.looks();
   stage_ = Stage::begun;
   Tell tell = Tell::everybody;
   try {
@@ -317,6 +317,8 @@ void CollectiveOperation::fail(const Cause& cause, Tell tell) {
   }
   failure_ = cause;
   stage_ = Stage::failed;
+  told_that_it_waits_ = false;  // for others, and another reason
+  waits_since_look_ = service_.looks();
   large_.note_exposures(exposures_);
   forget_past_exposures();
   service_.tell_failure(*this, cause, tell);
@@ -378,7 +380,7 @@ void CollectiveOperation::let_go_of_call() noexcept {
   if (call_.operator_state != nullptr) call_.operator_state.reset();
 }
 
-// Whether the peer has given a sign that it takes part.
+// Whether the peer has sent data, or has said something of data. That it waits, or holds some, is not noted.
 bool CollectiveOperation::has_heard_of(Rank peer) const {
   for (std::uint32_t step = 0; step < plan_->steps().size(); ++step) {
     const PlacedStep& what = step_at(step);
@@ -393,13 +395,14 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
 std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   if (stage_ != Stage::begun && stage_ != Stage::failed && stage_ != Stage::meeting) return {};
   if (stage_ == Stage::meeting && has_left_) return {};
-  const bool is_new = begun_at_look_ + 1 >= service_.looks();
+  const bool is_new = waits_since_look_ + 1 >= service_.looks();
   if (which == Operations::Which::since_last_look && (is_new || told_that_it_waits_)) return {};
   std::vector<NodeId> awaited = stage_ == Stage::meeting ? missing_in_meeting() : exposures_.peers();
   std::string names;
   const auto add_peers_of_steps = [&](bool only_in_their_turn) {
     for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
-      const bool is_open = states_.of(step) == StepStates::State::started || large_.is_lent_out(step);
+      const bool is_open =
+          states_.of(step) == StepStates::State::started || large_.is_lent_out(step) || local_.awaits_more_of(step);
       if (!step_at(step).is_message() || !is_open) continue;
       const bool has_turn = !large_.asks_in_turn(step) || large_.is_told(step) || large_.is_known(step);
       if (has_turn || !only_in_their_turn) awaited.push_back(step_at(step).node);
@@ -411,19 +414,24 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   if (awaited.empty()) return {};
   told_that_it_waits_ = true;
+  bool is_one_unheard_of = false;
   for (const NodeId node : awaited) {
     names += (names.empty() ? "" : ", ") + std::to_string(node);
     const bool is_heard_of = stage_ == Stage::begun && has_heard_of(group().rank_of(node));
-    if (stage_ != Stage::failed && !is_heard_of) names += " (nothing heard of it)";
+    if (stage_ == Stage::failed || is_heard_of) continue;
+    names += " (nothing heard of it)";
+    is_one_unheard_of = true;
   }
+  if (is_one_unheard_of) names += "; do all members pass the same group, in the same order, and key?";
   return describe() + (stage_ != Stage::failed ? " waits for node " : ", which failed, waits to be let go by node ") +
          names;
 }
 
 std::string CollectiveOperation::describe() const {
   const std::string root = has_root(call_.operation()) ? ", root " + std::to_string(call_.root) + "," : std::string();
-  return "node " + std::to_string(service_.node().id()) + "'s " + std::string(schedule::name_of(call_.operation())) +
-         " of " + std::to_string(call_.input.size()) + " bytes" + root + " at " + call_site(where_);
+  const std::size_t bytes = call_.input.empty() ? call_.output.size() : call_.input.size();
+  return "node " + std::to_string(service_.node().id()) + "'s " + std::string(name_of(call_)) + " of " +
+         std::to_string(bytes) + " bytes" + root + " at " + call_site(where_);
 }
 
 }  // namespace stretto

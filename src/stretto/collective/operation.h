@@ -210,7 +210,7 @@ class CollectiveOperation final : public Waiter, public fabric::Item, public Und
   bool has_served_ = false;        // a call like this one: what depends on their kind is there
   std::uint32_t under_way_ = 0;    // tasks and puts that will come back to this object
   std::uint32_t entered_ = 0;
-  std::uint32_t begun_at_look_ = 0;        // see CollectiveService::looks
+  std::uint32_t waits_since_look_ = 0;     // see CollectiveService::looks
   const InlineRun* taken_over_ = nullptr;  // until it has begun
   StepStates states_;
   const PlacedPlan* placed_ = nullptr;

@@ -27,7 +27,7 @@ Event CollectiveOperation::meet(Stream& stream, Preparation& prepared) {
     case Meeting::Arrival::waits:
       stage_ = Stage::meeting;
       has_left_ = leaves;
-      begun_at_look_ = service_.looks();
+      waits_since_look_ = service_.looks();
       stream.put_off(identity().sequence, 1);
       service_.wait_in_meeting(*this);
       if (leaves) return no_event;
