@@ -52,6 +52,20 @@ TEST_P(AuxiliariesTest, HelpAndGetNothing) {
   }
 }
 
+// What they pass is nobody's, whatever it is.
+TEST_P(AuxiliariesTest, HaveNoShardsCombined) {
+  run(4, [](Node& node) -> Task<> {
+    const Group group = nodes_from(0, 3);
+    const Group idle = nodes_from(3, 1);
+    for (const std::size_t count : {3U, 20'000U}) {
+      const std::vector<std::vector<int>> shards(2, std::vector<int>(count, 1));
+      std::vector<int> output(count, 7);
+      co_await allreduce(node, group, shards, output, sum, CollectiveOptions().auxiliaries(idle));
+      EXPECT_EQ(output, std::vector<int>(count, node.id() == 3 ? 7 : 6));
+    }
+  });
+}
+
 TEST(Auxiliaries, AreRefusedWhereTheyMakeNoSense) {
   test::run_on("local:4", [](Node& node) {
     const Group group = nodes_from(0, 3);

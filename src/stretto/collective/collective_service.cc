@@ -166,6 +166,7 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
   if (repeat(group, call, options, completion)) return completion;
   if (!options.auxiliaries()) return start_anew(group, std::move(call), options);
   call.auxiliaries = options.auxiliaries()->size();
+  if (options.auxiliaries()->contains(node_.id())) call.lists.reset();  // nobody reads its shards
   return start_anew(with_auxiliaries(group, *options.auxiliaries()), std::move(call), options);
 }
 
