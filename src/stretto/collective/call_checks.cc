@@ -39,8 +39,7 @@ bool is_in_place(const CollectiveCall& call, Rank size, Rank me) {
 void require_apart(const CollectiveCall& call, Rank size, Rank me) {
   if (are_apart(call.input, call.output)) return;
   if (is_in_place(call, size, me)) return;
-  refuse(std::string(schedule::name_of(call.operation())) +
-         ": input and output overlap; pass buffers that are apart, or in place");
+  refuse(std::string(name_of(call)) + ": input and output overlap; pass buffers that are apart, or in place");
 }
 
 // The first shard is the input. It is copied to the output before the others are read.
@@ -48,7 +47,7 @@ void require_shards_apart(const CollectiveCall& call) {
   const std::span<const ConstByteSpan> further = call.shards();
   for (std::size_t shard = 0; shard < further.size(); ++shard) {
     if (are_apart(further[shard], call.output)) continue;
-    refuse(std::string(schedule::name_of(call.operation())) + ": output and shard " + std::to_string(shard + 1) +
+    refuse(std::string(name_of(call)) + ": output and shard " + std::to_string(shard + 1) +
            " overlap; pass an output that is apart, or shard 0");
   }
 }
@@ -58,7 +57,7 @@ void require_shards_apart(const CollectiveCall& call) {
 void require_proper(const Group& group, Rank me, const CollectiveCall& call, const CollectiveOptions& options,
                     std::uint32_t nodes) {
   if (options.auxiliaries() && call.operation() != schedule::Operation::allreduce) {
-    refuse(std::string(schedule::name_of(call.operation())) + ": auxiliaries help an allreduce only; leave them out");
+    refuse(std::string(name_of(call)) + ": auxiliaries help an allreduce only; leave them out");
   }
   require_valid(group, call, nodes);
   if (me < group.size()) detail::require_fitting(call, group.size(), me);
@@ -80,7 +79,7 @@ Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& ca
            std::to_string(options.segments()));
   }
   if (algorithm.needs_equal_blocks() && !call.block_offsets().empty()) {
-    throw Error(ErrorCode::invalid_argument, std::string(name) + " needs blocks of one size; name another algorithm");
+    refuse(std::string(name) + " needs blocks of one size; name another algorithm");
   }
   return {&algorithm, options.segments()};
 }

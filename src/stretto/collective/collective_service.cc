@@ -58,6 +58,11 @@ std::shared_ptr<Shared> shared_of(const Surroundings& surroundings) {
 
 Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
   std::vector<NodeId> nodes(participants.nodes().begin(), participants.nodes().end());
+  for (const NodeId node : auxiliaries.nodes()) {
+    if (!participants.contains(node)) continue;
+    throw Error(ErrorCode::invalid_argument, "auxiliaries: node " + std::to_string(node) +
+                                                 " is in the group, too; lend nodes that take no part themselves");
+  }
   nodes.insert(nodes.end(), auxiliaries.nodes().begin(), auxiliaries.nodes().end());
   return Group(std::move(nodes));
 }
@@ -174,8 +179,9 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
 Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options) {
   const Rank me = members.rank_of(node_.id());
   if (me == members.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                "node " + std::to_string(node_.id()) + " calls a collective of a group that it is not in");
+    throw Error(ErrorCode::invalid_argument, std::string(name_of(call)) + " at " + call_site(options.where()) +
+                                                 ": node " + std::to_string(node_.id()) +
+                                                 " is not in the group; call it at the group's nodes only");
   }
   const Named named = check_at(me, members, call, options);
   const fabric::Context& context = endpoint_.context();

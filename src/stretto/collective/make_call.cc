@@ -62,11 +62,7 @@ class Sizes {
     if (is.size() == should_be) return;
     require_size(name(), buffer, is.size() / call_.element_bytes(), should_be / call_.element_bytes());
   }
-  /// Of the function that was called.
-  std::string_view name() const {
-    const bool is_general = call_.operation() == schedule::Operation::general_reduce;
-    return schedule::name_of(is_general ? schedule::Operation::reduce : call_.operation());
-  }
+  std::string_view name() const { return name_of(call_); }
 
   const CollectiveCall& call_;
   schedule::Rank size_;
@@ -110,11 +106,13 @@ std::size_t bytes_of_elements(std::string_view operation, std::size_t count, std
                                                " bytes are more than memory can hold; pass a smaller count");
 }
 
-std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,
-                                       std::size_t ranks, std::size_t element_bytes) {
+std::vector<std::size_t> block_offsets(std::string_view operation, std::string_view list,
+                                       std::span<const std::size_t> counts, std::size_t ranks,
+                                       std::size_t element_bytes) {
   if (counts.size() != ranks) {
-    throw Error(ErrorCode::invalid_argument, std::string(operation) + ": counts has " + std::to_string(counts.size()) +
-                                                 " entries where the group has " + std::to_string(ranks) + " ranks");
+    throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + std::string(list) + " has " +
+                                                 std::to_string(counts.size()) + " entries where the group has " +
+                                                 std::to_string(ranks) + " ranks");
   }
   std::vector<std::size_t> offsets;
   offsets.reserve(ranks + 1);
@@ -129,7 +127,8 @@ std::vector<std::size_t> block_offsets(std::string_view operation, std::span<con
 
 std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,
                                         std::size_t ranks, std::size_t element_bytes) {
-  return std::make_shared<const CallLists>(CallLists{block_offsets(operation, counts, ranks, element_bytes), {}, {}});
+  return std::make_shared<const CallLists>(
+      CallLists{block_offsets(operation, "counts", counts, ranks, element_bytes), {}, {}});
 }
 
 }  // namespace stretto::detail

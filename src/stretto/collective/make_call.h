@@ -22,10 +22,11 @@ void require_fitting(const CollectiveCall& call, schedule::Rank size, schedule::
 /// Throws Error(invalid_argument) for more than memory can hold.
 std::size_t bytes_of_elements(std::string_view operation, std::size_t count, std::size_t element_bytes);
 
-/// Where blocks of so many elements begin, in bytes, and where the last one ends.
+/// Where blocks of so many elements begin, in bytes, and where the last one ends. `list`: what the caller calls them.
 /// Throws Error(invalid_argument) if there is not one for each of `ranks`, or for more than memory can hold.
-std::vector<std::size_t> block_offsets(std::string_view operation, std::span<const std::size_t> counts,
-                                       std::size_t ranks, std::size_t element_bytes);
+std::vector<std::size_t> block_offsets(std::string_view operation, std::string_view list,
+                                       std::span<const std::size_t> counts, std::size_t ranks,
+                                       std::size_t element_bytes);
 
 /// The same, as a call's lists.
 std::shared_ptr<const CallLists> listed(std::string_view operation, std::span<const std::size_t> counts,

@@ -163,8 +163,8 @@ Event all_to_all(Node& node, const Group& group, Input&& input, std::span<const 
                  const CollectiveOptions& options = CollectiveOptions()) {
   CollectiveCall call = detail::make_call<schedule::Operation::all_to_all>(input, output);
   call.lists = std::make_shared<const CallLists>(
-      CallLists{detail::block_offsets("all_to_all", input_counts, group.size(), call.element_bytes()),
-                detail::block_offsets("all_to_all", output_counts, group.size(), call.element_bytes()),
+      CallLists{detail::block_offsets("all_to_all", "input_counts", input_counts, group.size(), call.element_bytes()),
+                detail::block_offsets("all_to_all", "output_counts", output_counts, group.size(), call.element_bytes()),
                 {}});
   return CollectiveService::of(node).start(group, std::move(call), options);
 }

@@ -1,6 +1,7 @@
 #include "stretto/collective/reduce_groups.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "stretto/base/error.h"
@@ -36,11 +37,12 @@ bool ReduceGroups::receives(NodeId node) const noexcept {
   return rank < inner_receivers_ || (rank >= participants_ && rank < members_.size());
 }
 
-void ReduceGroups::require_order(bool commutative) const {
+void ReduceGroups::require_order(bool commutative, std::string_view call) const {
   if (commutative || in_order_) return;
   throw Error(ErrorCode::invalid_argument,
-              "reduce: an operator that does not commute needs participants that receive to come before those that "
-              "don't; reorder them, or say that it commutes (static constexpr bool commutative = true)");
+              std::string(call) +
+                  ": an operator that does not commute needs participants that receive to come before those that "
+                  "don't; reorder them, or say that it commutes (static constexpr bool commutative = true)");
 }
 
 }  // namespace stretto

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "stretto/collective/group.h"
 
 namespace stretto {
@@ -21,7 +23,8 @@ class ReduceGroups {
   bool receives(NodeId node) const noexcept;
 
   /// Throws Error(invalid_argument) where the operator needs the order of the participants and this is another one.
-  void require_order(bool commutative) const;
+  /// `call`: what the error begins with.
+  void require_order(bool commutative, std::string_view call = "reduce") const;
 
  private:
   Group members_;
