@@ -196,6 +196,10 @@ TEST_P(DeferredTest, MisuseIsRefusedByName) {
     EXPECT_TRUE(outside.ends_with(": node " + std::to_string(node.id()) +
                                   " is not in the group; call it at the group's nodes only"))
         << outside;
+    // Whose block it would be nobody knows, nor whether it is the root's.
+    for (const Rank root : {0U, 2U}) {
+      EXPECT_EQ(refusal([&] { gather(node, others, 1, root); }).rfind("gather at ", 0), 0U);
+    }
     EXPECT_EQ(refusal([&] { barrier(node, Group{node.id(), 3}); }),
               "node 3 of the group does not exist; the job has 3 nodes");
     const std::vector<std::span<const int>> shards{three, four};

@@ -102,8 +102,8 @@ Future<std::vector<T>> gather(Node& node, const Group& group, const T& value, Ra
   const Rank me = group.rank_of(node.id());
   const std::size_t size = me == root ? group.size() : 1;
   return detail::start_on_value(node, group, std::vector<T>(size, value), options, [=](std::vector<T>& all) {
-    CollectiveCall call =
-        detail::make_call<schedule::Operation::gather>(std::span(all).subspan(me == root ? me : 0, 1), all);
+    const std::span<T> own = std::span(all).subspan(std::min<std::size_t>(me, all.size() - 1), 1);
+    CollectiveCall call = detail::make_call<schedule::Operation::gather>(own, all);
     if (me != root) call.output = {};
     call.root = root;
     return call;
