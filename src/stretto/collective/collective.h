@@ -18,7 +18,8 @@
 /// copied least. Input and output are apart, or *in place*: the output where the input is, or, where one of them has a
 /// block for each rank, this rank's block. Callable from any thread. Misuse that one node can see throws
 /// Error(invalid_argument): a node outside of its group, sizes that do not fit, counts of more than memory can hold,
-/// buffers that overlap. Where memory or events run out it throws Error(out_of_resources). A call that throws counts as
+/// buffers that overlap. Where memory or events run out it throws Error(out_of_resources), or std::bad_alloc, where the
+/// memory was for what is made of the arguments first (values, counts, shards, operators). A call that throws counts as
 /// none.
 ///
 /// What goes wrong later poisons the event, also that of members who wait for this one: what nodes do differently, on
