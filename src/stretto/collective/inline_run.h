@@ -39,7 +39,7 @@ class InlineRun final : private fabric::MessageHandler {
         next_(plan.steps.data()) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
-    buffers_.set_scratch(scratch, plan.scratch_begin);
+    buffers_.set_scratch(scratch);
   }
 
   /// Looks for each message up to `looks` times, longer for what takes peers long. Returns whether it is over; if not,
@@ -94,7 +94,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool is_of(const CallHeader& theirs) const noexcept {
     return theirs.tag == looked_for_->tag && theirs.identity == header_.call.identity;
   }
-  Place all_scratch() const noexcept { return {schedule::Buffer::scratch, plan_.scratch_begin, plan_.scratch_bytes}; }
+  Place all_scratch() const noexcept { return {schedule::Buffer::scratch, 0, plan_.scratch_bytes}; }
   Passed& passed(const PlacedStep& what) noexcept {
     return passed_[static_cast<std::size_t>(&what - plan_.steps.data())];
   }

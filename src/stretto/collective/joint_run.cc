@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stretto/collective/packed_scratch.h"
 #include "stretto/collective/scratch.h"
 #include "stretto/schedule/check.h"
 #include "stretto/schedule/materialize.h"
@@ -49,33 +50,22 @@ JointRun::JointRun(const schedule::Algorithm& algorithm, const schedule::Shape& 
 
 // To each member what is still used of it: all of it is written before it is read.
 void JointRun::give_scratch() {
-  struct Used {
-    std::size_t begin = ~std::size_t{0};
-    std::size_t end = 0;
-  };
-  std::vector<Used> used(members_.size());
-  for (const Action& action : actions_) {
-    const Place& place = action.out.place;
-    if (place.buffer != schedule::Buffer::scratch) continue;
-    Used& of_member = used[action.out.rank];
-    of_member.begin = std::min(of_member.begin, place.offset / Layout::scratch_alignment * Layout::scratch_alignment);
-    of_member.end = std::max(of_member.end, place.offset + place.bytes);
+  std::vector<PackedScratch> used(members_.size());
+  for (const Action& action : actions_) used[action.out.rank].add(action.out.place);
+  std::size_t bytes = 0;
+  for (PackedScratch& of_member : used) {
+    of_member.pack();
+    bytes += of_member.bytes();
   }
-  constexpr std::size_t alignment = Layout::scratch_alignment;
-  const auto for_each_user = [&](auto&& give) {
-    std::size_t begin = 0;
-    for (schedule::Rank rank = 0; rank < members_.size(); ++rank) {
-      if (used[rank].end == 0) continue;
-      give(rank, begin);
-      begin += (used[rank].end - used[rank].begin + alignment - 1) / alignment * alignment;
-    }
-    return begin;
-  };
-  scratch_.resize(for_each_user([](schedule::Rank, std::size_t) {}) + alignment);
-  std::byte* const first = align_scratch(scratch_.data());
-  for_each_user([&](schedule::Rank rank, std::size_t begin) {
-    members_[rank].buffers.set_scratch(first + begin, used[rank].begin);
-  });
+  for (Action& action : actions_) {
+    for (MemberPlace* const each : {&action.out, &action.left, &action.right}) used[each->rank].move(each->place);
+  }
+  scratch_.resize(bytes + Layout::scratch_alignment);
+  std::byte* next = align_scratch(scratch_.data());
+  for (schedule::Rank rank = 0; rank < members_.size(); ++rank) {
+    members_[rank].buffers.set_scratch(next);
+    next += used[rank].bytes();
+  }
 }
 
 // A copy that only one combination reads is left out: that may as well read what was copied.

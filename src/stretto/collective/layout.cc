@@ -99,8 +99,4 @@ std::ptrdiff_t Layout::in_place_distance(const schedule::Shape& shape, schedule:
   return -static_cast<std::ptrdiff_t>(input_table_.offset(static_cast<std::uint32_t>(-blocks)));
 }
 
-std::size_t Layout::scratch_bytes(std::uint32_t slots) const noexcept {
-  return std::size_t{slots / scratch_period_} * scratch_stride_ + scratch_table_.offset(slots % scratch_period_);
-}
-
 }  // namespace stretto

@@ -60,9 +60,6 @@ class Layout {
   /// By how many bytes the input begins after the output when the two are in place.
   std::ptrdiff_t in_place_distance(const schedule::Shape& shape, schedule::Rank me) const noexcept;
 
-  /// Bytes of the scratch slots from the first one on.
-  std::size_t scratch_bytes(std::uint32_t slots) const noexcept;
-
   static constexpr std::size_t scratch_alignment = 64;
 
  private:
@@ -70,7 +67,7 @@ class Layout {
   bool is_listed_;
   BlockTable input_table_;
   BlockTable output_table_;
-  // Scratch is laid out like whole vectors, one after the other.
+  // Scratch is laid out like whole vectors, one after the other; PackedScratch has what has memory.
   BlockTable scratch_table_;
   std::uint32_t scratch_period_ = 1;
   std::size_t scratch_stride_ = 0;
@@ -96,11 +93,7 @@ class Buffers {
 
   void set_input(ConstByteSpan input) noexcept { set(schedule::Buffer::input, input.data()); }
   void set_output(ByteSpan output) noexcept { set(schedule::Buffer::output, output.data()); }
-  /// `memory` is what lies `begin` bytes into scratch; what is before it is not used.
-  void set_scratch(std::byte* memory, std::size_t begin) noexcept {
-    set(schedule::Buffer::scratch, memory);
-    begins_[static_cast<std::size_t>(schedule::Buffer::scratch)] -= begin;
-  }
+  void set_scratch(std::byte* memory) noexcept { set(schedule::Buffer::scratch, memory); }
 
  private:
   void set(schedule::Buffer buffer, const std::byte* begin) noexcept {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -72,8 +71,6 @@ TEST(Layout, AVectorIsCutAlikeInInputOutputAndScratch) {
 TEST(Layout, AnUncutVectorHasOneSlotAfterTheOther) {
   Call of(Operation::scan, 100, 100);
   const Layout layout(of.call, {.operation = Operation::scan, .size = 4});
-  EXPECT_EQ(layout.scratch_bytes(0), 0U);
-  EXPECT_EQ(layout.scratch_bytes(3), 3 * 128U);
   EXPECT_EQ(layout.place_of({Buffer::scratch, 2, 1}), (Place{Buffer::scratch, 256, 100}));
   EXPECT_EQ(layout.place_of({Buffer::input, 0, 1}), (Place{Buffer::input, 0, 100}));
 }
@@ -83,29 +80,15 @@ TEST(Layout, NothingHasNoMemory) {
   const Layout layout(of.call, {.operation = Operation::barrier, .size = 4});
   EXPECT_EQ(layout.place_of({Buffer::input, 0, 0}).bytes, 0U);
   EXPECT_EQ(layout.place_of({Buffer::scratch, 0, 0}).bytes, 0U);
-  EXPECT_EQ(layout.scratch_bytes(0), 0U);
 }
 
 // Vectors in scratch begin at multiples of the alignment; in a vector, blocks are side by side.
 TEST(Layout, ScratchSlotsLieAsInVectorsThatAreAligned) {
   Call of(Operation::allgather, 20, 60);
   const Layout layout(of.call, {.operation = Operation::allgather, .size = 3});
-  EXPECT_EQ(layout.scratch_bytes(1), 20U);
-  EXPECT_EQ(layout.scratch_bytes(3), 64U);
-  EXPECT_EQ(layout.scratch_bytes(5), 64U + 40U);
   EXPECT_EQ(layout.place_of({Buffer::scratch, 1, 2}), (Place{Buffer::scratch, 20, 40}));
   EXPECT_EQ(layout.place_of({Buffer::scratch, 3, 3}), (Place{Buffer::scratch, 64, 60}));
   EXPECT_EQ(layout.place_of({Buffer::scratch, 5, 1}), (Place{Buffer::scratch, 104, 20}));
-}
-
-// Only what is used needs memory: its beginning lies `begin` bytes into scratch.
-TEST(Buffers, ScratchMayBeginLater) {
-  std::array<std::byte, 24> scratch;
-  Buffers buffers;
-  buffers.set_scratch(scratch.data(), 84);
-  const ByteSpan bytes = buffers.bytes_of({Buffer::scratch, 84 + 4, 20});
-  EXPECT_EQ(bytes.data(), scratch.data() + 4);
-  EXPECT_EQ(bytes.size(), 20U);
 }
 
 TEST(Layout, ListedBlocksMayBeEmpty) {
@@ -116,8 +99,8 @@ TEST(Layout, ListedBlocksMayBeEmpty) {
   EXPECT_EQ(layout.place_of({Buffer::input, 1, 1}), (Place{Buffer::input, 8, 0}));
   EXPECT_EQ(layout.place_of({Buffer::input, 1, 2}), (Place{Buffer::input, 8, 24}));
   EXPECT_EQ(layout.place_of({Buffer::output, 0, 1}), (Place{Buffer::output, 0, 8}));
-  EXPECT_EQ(layout.scratch_bytes(2), 8U);
-  EXPECT_EQ(layout.scratch_bytes(4), 64U + 8U);
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 2, 1}), (Place{Buffer::scratch, 8, 24}));
+  EXPECT_EQ(layout.place_of({Buffer::scratch, 4, 1}), (Place{Buffer::scratch, 64 + 8, 0}));
 }
 
 TEST(Layout, AnAllToAllListsWhatItGivesAndWhatItGets) {
@@ -133,8 +116,8 @@ TEST(Layout, AVectorIsAsLongAsTheBufferThatIsThere) {
   for (const auto& [in, out] : {std::pair(40U, 0U), std::pair(0U, 40U), std::pair(40U, 40U)}) {
     Call of(Operation::general_reduce, in, out);
     const Layout layout(of.call, {.operation = Operation::general_reduce, .size = 4, .blocks = 2, .contributors = 2});
-    EXPECT_EQ(layout.scratch_bytes(1), 20U);
-    EXPECT_EQ(layout.scratch_bytes(2), 64U);
+    EXPECT_EQ(layout.place_of({Buffer::scratch, 1, 1}), (Place{Buffer::scratch, 20, 20}));
+    EXPECT_EQ(layout.place_of({Buffer::scratch, 2, 1}), (Place{Buffer::scratch, 64, 20}));
   }
 }
 

@@ -1,6 +1,5 @@
 #include "stretto/collective/lowering.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,7 +9,6 @@ namespace stretto {
 
 namespace {
 
-using schedule::Buffer;
 using schedule::Rank;
 using schedule::Round;
 using schedule::Schedule;
@@ -55,7 +53,6 @@ class Pass {
       if (step_at(step).kind == StepKind::receive && is_answer(step)) {
         lowering_.answers.push_back({step, schedule_.dependencies_of(step).front()});
       }
-      note_scratch(step);
     }
     return std::move(lowering_);
   }
@@ -105,7 +102,6 @@ class Pass {
     lowering_.in_place[step] = true;
     lowering_.lent[step] = other_end(step).lends;
     lowering_.reader[step] = reader;
-    lowering_.taken_in_place.push_back(step);
     (is_source ? lowering_.source_from : lowering_.base_from)[reader] = step;
   }
 
@@ -141,22 +137,6 @@ class Pass {
     const Step& send = step_at(granted);
     if (send.kind != StepKind::send || send.peer != receive.peer || !lowering_.in_place[granted]) return false;
     return other_end(granted).combined_into == other_end(step).blocks;
-  }
-
-  static void add(Lowering::Slots& slots, const schedule::BlockRef& blocks) {
-    if (blocks.buffer != Buffer::scratch || blocks.count == 0) return;
-    slots.first = slots.end == 0 ? blocks.first : std::min(slots.first, blocks.first);
-    slots.end = std::max(slots.end, blocks.first + blocks.count);
-  }
-
-  void note_scratch(std::uint32_t step) {
-    const Step& what = step_at(step);
-    if (what.kind != StepKind::receive) add(lowering_.scratch, what.source());
-    if (what.kind != StepKind::send) add(lowering_.scratch, what.destination());
-    const bool lands_elsewhere = lowering_.reader[step] != Lowering::none;
-    const bool comes_from_elsewhere = lowering_.source_from[step] != Lowering::none;
-    if (what.kind != StepKind::receive && !comes_from_elsewhere) add(lowering_.scratch_in_place, what.source());
-    if (what.kind != StepKind::send && !lands_elsewhere) add(lowering_.scratch_in_place, what.destination());
   }
 
   const schedule::Algorithm& algorithm_;

@@ -34,8 +34,6 @@ struct Lowering {
   std::vector<std::uint32_t> copy_before;
   /// By step. Of a send: the last reduce into just what it sends, which it may follow piece by piece.
   std::vector<std::uint32_t> follows;
-  /// The receives that have a reader.
-  std::vector<std::uint32_t> taken_in_place;
   /// A receive whose sender combines what this rank grants it by another step before it sends the result. So the
   /// sender may be told at once where to put it, although input and output may be the same memory.
   struct Answer {
@@ -43,13 +41,6 @@ struct Lowering {
     std::uint32_t granted;
   };
   std::vector<Answer> answers;
-  /// The scratch slots in use, and those that are where all messages that may be are taken in place.
-  struct Slots {
-    std::uint32_t first = 0;
-    std::uint32_t end = 0;
-  };
-  Slots scratch;
-  Slots scratch_in_place;
 };
 
 /// REQUIRES: `schedule` is `algorithm`'s.

@@ -113,10 +113,7 @@ std::string disagreement_of_ends(const Lowered& all) {
 
 std::string fault_of_taken(const Schedule& schedule, const Lowering& lowering, std::uint32_t receive) {
   const std::uint32_t reader = lowering.reader[receive];
-  const auto& taken = lowering.taken_in_place;
-  const bool is_listed = std::find(taken.begin(), taken.end(), receive) != taken.end();
   if (lowering.in_place[receive] != (reader != none)) return "is in place or has a reader, but not both";
-  if (is_listed != (reader != none)) return "is taken in place or has a reader, but not both";
   if (reader == none) return {};
   const auto successors = schedule.successors_of(receive);
   if (successors.size() != 1 || successors.front() != reader) return "is waited for by others than its reader";
@@ -273,34 +270,6 @@ std::string fault_of_lending(const Lowered& all) {
   });
 }
 
-bool within(const BlockRef& blocks, const Lowering::Slots& slots) {
-  return blocks.buffer != Buffer::scratch || blocks.count == 0 ||
-         (blocks.first >= slots.first && blocks.first + blocks.count <= slots.end);
-}
-
-// Of a scratch slot that has no memory, when nothing is taken in place and when all is.
-std::string uncovered_scratch(const Lowered& all) {
-  return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
-    const Lowering& lowering = all.lowerings[rank];
-    const Step& step = all.step(rank, at);
-    const bool reads_source = step.kind != StepKind::receive;
-    const bool writes_destination = step.kind != StepKind::send;
-    if (reads_source && !within(step.source(), lowering.scratch)) return "reads beyond scratch";
-    if (writes_destination && !within(step.destination(), lowering.scratch)) return "writes beyond scratch";
-    const bool source_is_elsewhere = lowering.source_from[at] != none;
-    const bool lands_elsewhere = step.kind == StepKind::receive && lowering.in_place[at];
-    const Lowering::Slots& left = lowering.scratch_in_place;
-    if (reads_source && !source_is_elsewhere && !within(step.source(), left))
-      return "reads beyond what is left of scratch";
-    if (writes_destination && !lands_elsewhere && !within(step.destination(), left)) {
-      return "writes beyond what is left of scratch";
-    }
-    const bool is_part =
-        left.first == left.end || (left.first >= lowering.scratch.first && left.end <= lowering.scratch.end);
-    return is_part ? "" : "has more scratch left than there is";
-  });
-}
-
 // Of a copy that somebody misses when its reduce does its work.
 std::string missed_copy(const Lowered& all) {
   return all.first_fault([&](Rank rank, std::uint32_t at) -> std::string {
@@ -320,8 +289,8 @@ std::string missed_copy(const Lowered& all) {
 }
 
 std::string fault_of(const Lowered& all) {
-  for (const auto check : {disagreement_of_ends, fault_of_readers, early_overwriting, fault_of_following,
-                           fault_of_lending, uncovered_scratch, missed_copy}) {
+  for (const auto check :
+       {disagreement_of_ends, fault_of_readers, early_overwriting, fault_of_following, fault_of_lending, missed_copy}) {
     const std::string fault = check(all);
     if (!fault.empty()) return fault;
   }
@@ -359,7 +328,6 @@ TEST(Lowering, TakesADirectAllreduceInPlace) {
     EXPECT_EQ(marked(each.reader), 3U);
     EXPECT_GE(each.answers.size(), 1U);
     EXPECT_EQ(marked(each.follows), 3U);
-    EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
   }
 }
 
@@ -371,7 +339,6 @@ TEST(Lowering, LendsWhatIsExchanged) {
     EXPECT_EQ(marked(each.lent), 2U);
     EXPECT_EQ(marked(each.reader), 1U);
     EXPECT_TRUE(each.answers.empty());
-    EXPECT_LT(each.scratch_in_place.end - each.scratch_in_place.first, each.scratch.end - each.scratch.first);
   }
 }
 
@@ -398,10 +365,7 @@ TEST(Lowering, LendsWhatRanksGiveEachOther) {
 // Every rank's share of the first round is a part of the output.
 TEST(Lowering, LeavesAnExchangeOfWhatIsWrittenAlone) {
   const Lowered all = lowered("padded_doubling", 5);
-  for (const Lowering& each : all.lowerings) {
-    EXPECT_EQ(marked(each.in_place), 0U);
-    EXPECT_EQ(each.scratch.end, each.scratch_in_place.end);
-  }
+  for (const Lowering& each : all.lowerings) EXPECT_EQ(marked(each.in_place), 0U);
 }
 
 // The checks see what is wrong: each of the following breaks one promise.
@@ -459,17 +423,6 @@ TEST(LoweringCheck, SeesMemoryThatIsFilledTooEarly) {
     if (schedule.steps[at].kind == StepKind::receive) all.lowerings[1].answers.push_back({at, at - 1});
   }
   EXPECT_NE(early_overwriting(all), "");
-}
-
-TEST(LoweringCheck, SeesScratchThatIsTooSmall) {
-  for (const std::string_view name : {"recursive_doubling", "direct_allreduce"}) {
-    Lowered all = lowered(name, 5);
-    --all.lowerings[0].scratch.end;
-    EXPECT_NE(uncovered_scratch(all), "") << name;
-  }
-  Lowered all = lowered("padded_doubling", 5);
-  --all.lowerings[0].scratch_in_place.end;
-  EXPECT_NE(uncovered_scratch(all), "");
 }
 
 // A copy that is sent before anything is added to it.

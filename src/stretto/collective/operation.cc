@@ -180,7 +180,7 @@ void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint
 
 [[gnu::hot]] void CollectiveOperation::take_over(Stream& stream, Preparation& prepared, const InlineRun& run) {
   go_by(stream, prepared, run.sequence());
-  const Place all_scratch{schedule::Buffer::scratch, placed_->scratch_begin, placed_->scratch_bytes};
+  const Place all_scratch{schedule::Buffer::scratch, 0, placed_->scratch_bytes};
   copy_bytes(buffers_.bytes_of(all_scratch).data(), {run.scratch(), placed_->scratch_bytes});
   has_turn_ = false;
   taken_over_ = &run;
@@ -226,8 +226,7 @@ void CollectiveOperation::note_loss(Tell& tell) {
 [[gnu::hot]] void CollectiveOperation::prepare() {
   if (FusedReduce* const fused = call_.fused()) fused->pack();
   if (!has_served_ && placed_->scratch_bytes > 0) {
-    buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()),
-                         placed_->scratch_begin);
+    buffers_.set_scratch(scratch_.allocate(placed_->scratch_bytes, placed_->has_large && !service_.reaches_all()));
   }
   // Schedules of all-to-alls have none in place.
   if (call_.operation() == schedule::Operation::all_to_all && !are_apart(call_.input, call_.output) && !copy_input()) {

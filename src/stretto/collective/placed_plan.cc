@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "stretto/collective/packed_scratch.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/schedule/receivers_read.h"
 
@@ -153,11 +154,31 @@ std::vector<std::uint32_t> asked_in_turn(const std::vector<PlacedStep>& steps) {
   return receives;
 }
 
+// What is combined from where it lies at its sender takes no place here; what is not large may be sent all the same.
+// Returns the bytes of scratch.
+std::size_t pack_scratch(const Lowering& lowering, std::vector<PlacedStep>& steps) {
+  const auto comes_here = [&](std::uint32_t receive) {
+    const bool is_combined = receive != Plan::none && lowering.reader[receive] != Lowering::none;
+    return !is_combined || !steps[receive].is_pulled || !steps[receive].is_large();
+  };
+  PackedScratch scratch;
+  for (std::uint32_t index = 0; index < steps.size(); ++index) {
+    const PlacedStep& step = steps[index];
+    if (comes_here(step.kind == StepKind::receive ? index : step.left_from)) scratch.add(step.data);
+    if (comes_here(step.right_from)) scratch.add(step.right);
+    scratch.add(step.destination);
+  }
+  scratch.pack();
+  for (PlacedStep& step : steps) {
+    for (Place* const place : {&step.data, &step.right, &step.destination}) scratch.move(*place);
+  }
+  return scratch.bytes();
+}
+
 }  // namespace
 
 PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& members,
                        const schedule::LendingLimits& lending, const std::function<bool(NodeId)>& shares_memory) {
-  const Lowering& lowering = plan.lowering();
   // What the parts of an all-to-all are, each end has listed for itself.
   const bool sizes_are_agreed =
       !layout.is_listed() || plan.schedule().shape.operation != schedule::Operation::all_to_all;
@@ -201,13 +222,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();
     return only_waits ? StepStates::State::started : StepStates::State::waiting;
   });
-  const auto& receives = lowering.taken_in_place;
-  const bool none_is_sent = std::all_of(receives.begin(), receives.end(), [this](std::uint32_t receive) {
-    return steps[receive].is_pulled && steps[receive].is_large();
-  });
-  const Lowering::Slots slots = none_is_sent ? lowering.scratch_in_place : lowering.scratch;
-  scratch_begin = layout.scratch_bytes(slots.first);
-  scratch_bytes = layout.scratch_bytes(slots.end) - scratch_begin;
+  scratch_bytes = pack_scratch(plan.lowering(), steps);
 }
 
 void PlacedPlan::use_multicasts(

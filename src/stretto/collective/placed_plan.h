@@ -91,9 +91,7 @@ struct PlacedPlan {
   std::vector<std::uint32_t> asked_in_turn;
   /// How a run begins: small messages may come at once, and what is left to other steps is done.
   StepStates::Beginning beginning;
-  // What is used of scratch.
-  std::size_t scratch_begin = 0;
-  std::size_t scratch_bytes = 0;
+  std::size_t scratch_bytes = 0;  ///< see PackedScratch
 };
 
 }  // namespace stretto
