@@ -62,7 +62,7 @@ std::filesystem::path default_output() {
   throw Error(ErrorCode::bad_input, "neither XDG_CONFIG_HOME nor HOME is set; say by --output where to write");
 }
 
-/// What jobs use is not for the costs of a machine that there is not.
+/// Where the costs go: those of a simulated machine not unasked to where real ones are.
 std::filesystem::path output_of(const TuneArguments& arguments, const Node& node) {
   if (!arguments.output.empty()) return arguments.output;
   if (node.surroundings().simulated == nullptr) return default_output();
@@ -201,7 +201,7 @@ void add_tune_command(program::Arguments& stretto) {
       });
   command.option("-o,--output", arguments->output,
                  "File to write, or to renew where it has other links; default: tuning.json in "
-                 "$XDG_CONFIG_HOME/stretto or ~/.config/stretto");
+                 "$XDG_CONFIG_HOME/stretto or ~/.config/stretto; for a simulated machine there is none");
   command.option("--seconds", arguments->seconds, "About how long to measure each of some 80 cases, three times")
       .seconds_within(1e-4, 60)
       .shows_default();

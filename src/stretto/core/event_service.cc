@@ -286,13 +286,12 @@ void EventService::trigger_after(Event event, Event precondition) {
     trigger(event, nullptr);
     return;
   }
-  auto forward = arena::make_owned<Forward>(*this, event);
+  auto owned = arena::make_owned<Forward>(*this, event);
   if (is_local(event) && !table_.set_ends_by_itself(event) && !is_shut_down()) throw triggered_already(event);
+  Forward* const forward = owned.release();
   Cause cause;
-  if (subscribe(precondition, forward.get(), &cause) == EventState::untriggered) {
-    (void)forward.release();  // it fires, or has fired
-    return;
-  }
+  if (subscribe(precondition, forward, &cause) == EventState::untriggered) return;
+  arena::destroy(forward);
   trigger(event, cause);
 }
 
