@@ -5,9 +5,9 @@ Each table of times has a row for a question (operation, bytes, ranks), a column
 Stretto's time to that of the best MPI: below 1 Stretto is ahead, and marked. Where the same was done by hand, without
 any runtime, the ratio to that follows. Rivals that are missing and runs that failed are listed by name.
 
-A time is the median over the rounds. A ratio is the median of the ratios in those heats in which both were measured, one
-right after the other: on a machine whose state changes from one minute to the next the quotient of the two medians could
-be that of two states. The best MPI is the one beside which Stretto does worst.
+A time is the median over the rounds. A ratio is the median of the ratios in those heats in which both were measured, as a
+rule before the machine changed: where its state is another one some minutes later, the quotient of the two medians could be
+that of two states. The best MPI is the one beside which Stretto does worst, of those that were measured in half of its heats.
 """
 
 import argparse
@@ -51,6 +51,8 @@ def read_rows(paths):
             except json.JSONDecodeError:
                 row = None
             if isinstance(row, dict):
+                if "heat" in row:
+                    row["heat"] = (path, row["heat"])
                 rows.append(row)
             else:
                 print(f"{path}:{number}: not a JSON object, left out", file=sys.stderr)
@@ -63,7 +65,7 @@ def of(rows, operation):
 
 def in_units(seconds):
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
+        if seconds >= 0.9995 * size:  # which is rounded to it
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
 
@@ -119,13 +121,13 @@ class Times:
         return statistics.median(value for values in self.by_heat.values() for value in values)
 
     def ratio_to(self, other):
-        """The median over the heats that both have; None where there are none."""
+        """The median over the heats that both have; None where these are few."""
         ratios = [
             statistics.median(values) / statistics.median(other.by_heat[heat])
             for heat, values in self.by_heat.items()
             if heat in other.by_heat
         ]
-        return statistics.median(ratios) if ratios else None
+        return statistics.median(ratios) if 2 * len(ratios) >= len(self.by_heat) else None
 
 
 def ratio_to_best(ours, rivals):
@@ -362,7 +364,7 @@ def print_idle(rows):
 
 def print_events(rows):
     """What benchmarks/event measures; it has no rivals here."""
-    named = {"benchmark", "nodes", "unit", "median", "repetitions"}
+    named = {"heat", "benchmark", "nodes", "unit", "median", "repetitions"}
     lines = [
         [
             row["benchmark"],

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <cerrno>
 #include <thread>
 #include <vector>
 
@@ -53,29 +52,6 @@ TEST(Affinity, NoCoresAreNone) {
     bind_thread_to_cores(0, 0);
     EXPECT_EQ(usable(), all);
   }).join();
-}
-
-int fails_with(int reason) {
-  errno = reason;
-  return -1;
-}
-
-TEST(Affinity, MachinesMayHaveAnyNumberOfCores) {
-  const CoreSet set = CoreSet::usable([](pid_t, std::size_t bytes, cpu_set_t* cores) {
-    if (bytes < CPU_ALLOC_SIZE(8192)) return fails_with(EINVAL);
-    for (const std::size_t core : {7U, 8191U}) CPU_SET_S(core, bytes, cores);
-    return 0;
-  });
-  EXPECT_EQ(set.count(), 2U);
-  EXPECT_TRUE(set.has(7));
-  EXPECT_TRUE(set.has(8191));
-  EXPECT_FALSE(set.has(8190));
-  EXPECT_FALSE(set.has(set.most()));
-}
-
-TEST(Affinity, NoCoresAreKnownWhereTheSystemDoesNotTell) {
-  EXPECT_EQ(CoreSet::usable([](pid_t, std::size_t, cpu_set_t*) { return fails_with(EPERM); }).count(), 0U);
-  EXPECT_EQ(CoreSet::usable([](pid_t, std::size_t, cpu_set_t*) { return fails_with(EINVAL); }).count(), 0U);
 }
 
 }  // namespace

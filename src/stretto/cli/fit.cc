@@ -106,9 +106,8 @@ std::vector<double> predictions_of(std::span<const Sample> samples, const schedu
   return seconds;
 }
 
-schedule::Placement placement_of_some(schedule::Placement placement, schedule::Rank some, schedule::Rank all) {
-  const std::uint64_t times_all = std::uint64_t{placement.ranks_of_machine} * some;
-  placement.ranks_of_machine = static_cast<schedule::Rank>((times_all + all - 1) / all);
+schedule::Placement placement_of_firsts(schedule::Placement placement, schedule::Rank most) {
+  placement.ranks_of_machine = (placement.ranks_of_machine + most - 1) / most;
   return placement;
 }
 

@@ -34,8 +34,9 @@ struct Sample {
 std::vector<double> predictions_of(std::span<const Sample> samples, const schedule::Placement& placement,
                                    const schedule::Costs& costs);
 
-/// That of `some` of the nodes of a job of so many, who are spread over its machines like all.
-schedule::Placement placement_of_some(schedule::Placement placement, schedule::Rank some, schedule::Rank all);
+/// That of the first nodes of each host, where a host has `most` nodes at most: a machine has as many of them as it has
+/// hosts.
+schedule::Placement placement_of_firsts(schedule::Placement placement, schedule::Rank most);
 
 /// The costs by which predictions are nearest to what was measured: the least sum of squares of the logarithms of
 /// their ratios, by a pattern search on the logarithms of the costs from `start`. Costs that no sample depends on stay

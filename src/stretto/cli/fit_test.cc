@@ -83,13 +83,12 @@ TEST(Fit, CostsAreSuchAsATuningFileMayHave) {
   EXPECT_EQ(from_beyond, schedule::bounded(from_beyond));
 }
 
-TEST(Fit, SomeOfTheNodesOfAJobAreAsManyOfAMachine) {
+TEST(Fit, TheFirstNodesOfHostsAreAsManyOnAMachineAsItHasHosts) {
   const Placement of_all{Link::wire, 4, 2};
-  EXPECT_EQ(placement_of_some(of_all, 16, 16), of_all);
-  EXPECT_EQ(placement_of_some(of_all, 4, 16), (Placement{Link::wire, 1, 2})) << "one of each host";
-  EXPECT_EQ(placement_of_some(of_all, 3, 11), (Placement{Link::wire, 2, 2})) << "rounded up";
-  EXPECT_EQ(placement_of_some({Link::wire, 8, 4}, 2, 8), (Placement{Link::wire, 2, 4}))
-      << "one of each of two containers of a machine";
+  EXPECT_EQ(placement_of_firsts(of_all, 1), of_all) << "four hosts on a machine, a node each";
+  EXPECT_EQ(placement_of_firsts(of_all, 4), (Placement{Link::wire, 1, 2}));
+  EXPECT_EQ(placement_of_firsts({Link::wire, 8, 4}, 4), (Placement{Link::wire, 2, 4})) << "two containers of four";
+  EXPECT_EQ(placement_of_firsts({Link::wire, 7, 4}, 4), (Placement{Link::wire, 2, 4})) << "of four and three";
 }
 
 TEST(Fit, ErrorsAreRatiosWhicheverIsLarger) {

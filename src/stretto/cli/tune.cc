@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -113,6 +114,13 @@ Group nodes_to_measure(const Node& node) {
   return Group(firsts);
 }
 
+schedule::Placement placement_of_measured(Node& node) {
+  const CollectiveService& service = CollectiveService::of(node);
+  const Group all = Group::all(node);
+  const schedule::Hosts hosts = service.hosts_of(all);
+  return placement_of_firsts(service.placement_of(all), hosts.are_known() ? hosts.most() : 1);
+}
+
 /// What is to be measured of a group.
 std::vector<Sample> samples_of(const Group& group) {
   std::vector<Sample> samples;
@@ -168,8 +176,11 @@ Task<> tune_on(Node& node, const TuneArguments& arguments) {
   co_await measure_group(node, pair, arguments.seconds, samples);
   if (measured.size() > 2) co_await measure_group(node, measured, arguments.seconds, samples);
   if (!writes) co_return;
-  const schedule::Placement placement =
-      placement_of_some(CollectiveService::of(node).placement_of(all), measured.size(), all.size());
+  if (std::any_of(samples.begin(), samples.end(), [](const Sample& each) { return each.seconds <= 0; })) {
+    throw Error(ErrorCode::invalid_argument,
+                "some messages take no time on this fabric, and there are no costs to fit; give sim a latency");
+  }
+  const schedule::Placement placement = placement_of_measured(node);
   const Link link = placement.link;
   table.of(link) = fit_costs(samples, placement, schedule::built_in_costs().of(link));
   write(path, table);

@@ -443,10 +443,10 @@ bool CollectiveService::may_meet_now(Stream& its_stream, const Preparation& prep
 
 [[gnu::hot]] void CollectiveService::end(CollectiveOperation& operation) {
   operation.stream().end(operation.identity(), operation.where());
+  under_way_.remove(operation);
   if (operation.has_failed()) {
     late_mismatches_.note_failure(operation.identity(), operation.failure(), !operation.has_left());
   }
-  under_way_.remove(operation);
 }
 
 void CollectiveService::use_early(SavedMessages& messages) {
@@ -502,7 +502,7 @@ void CollectiveService::send_or_lose(NodeId to, fabric::MessageType type, ConstB
   try {
     endpoint_.send(to, type, header, text);
   } catch (...) {
-    endpoint_.lose(to, *cause_of_current_exception("a message to node " + std::to_string(to)));
+    deferred_losses_.add(to);
   }
 }
 

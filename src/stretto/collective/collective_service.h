@@ -16,6 +16,7 @@
 #include "stretto/base/shared_copy.h"
 #include "stretto/collective/collective_call.h"
 #include "stretto/collective/collective_options.h"
+#include "stretto/collective/deferred_losses.h"
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/landings.h"
@@ -221,6 +222,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time
   std::map<NodeId, Cause> losses_;
   LateMismatches late_mismatches_{node_};
+  DeferredLosses deferred_losses_{endpoint_};
   Cause cancelled_;
   std::uint32_t looks_ = 0;
 };

@@ -1,6 +1,5 @@
 #include "stretto/collective/joint_run.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "stretto/collective/packed_scratch.h"

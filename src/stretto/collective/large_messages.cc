@@ -214,9 +214,12 @@ void LargeMessages::start_receive(std::uint32_t step) {
   if (incoming.known && incoming.bytes == step_at(step).data.bytes) operation_.complete_step(step);
 }
 
-// Not where all comes from one peer, as in a ring: there that is so at each member.
+// Where all do alike, as in a ring in which each hears of one peer only, none asks in turn if this node does not.
 bool LargeMessages::asks_in_turn(std::uint32_t step) const noexcept {
-  return step_at(step).is_large() && !step_at(step).shares_memory && !operation_.placed_->asked_in_turn.empty();
+  const PlacedStep& what = step_at(step);
+  if (!what.is_large() || what.shares_memory || !operation_.plan().asks_in_turn()) return false;
+  const bool does_as_i_do = what.kind == schedule::StepKind::receive || operation_.plan().meets_everybody();
+  return !does_as_i_do || !operation_.placed_->asked_in_turn.empty();
 }
 
 [[gnu::hot]] void LargeMessages::list_requests() {

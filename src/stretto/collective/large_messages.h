@@ -119,7 +119,7 @@ class LargeMessages {
   /// Whether data of complete sends are still to be read by their receivers.
   bool has_lent() const noexcept { return lent_ > 0; }
   bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
-  /// Whether the receiver of a message like this one may ask for one after another (see Requests).
+  /// Whether the receiver of this message may ask for one after another (see Requests).
   bool asks_in_turn(std::uint32_t step) const noexcept;
   /// Whether the step's peer was told where our memory is.
   bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }

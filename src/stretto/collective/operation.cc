@@ -149,7 +149,7 @@ void CollectiveOperation::make_ready(Stream& stream, const Preparation& prepared
   if (has_served_) return;
   plan_ = &prepared.plan;
   placed_ = prepared.placed.get();
-  if (placed_->lends) large_.make_room();
+  if (placed_->lends || placed_->has_large) large_.make_room();
 }
 
 void CollectiveOperation::go_by(Stream& stream, Preparation& prepared, std::uint32_t sequence) {

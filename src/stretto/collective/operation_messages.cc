@@ -242,7 +242,7 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
     refuse(message.from, "sends data that have no place there");
   }
   if (states_.of(step) == StepStates::State::waiting) {
-    parked_.add(message);
+    or_fail([&] { parked_.add(message); });
     return;
   }
   copy_bytes(data_of(step).data(), payload);

@@ -100,10 +100,8 @@ Processor* SimEngine::next(Worker& worker) {
 bool SimEngine::others_wait_for(Worker& worker) noexcept {
   const fabric::Timeline& timeline = fabric_.timeline();
   if (finished_(argument_) || failure_ != nullptr) return true;
-  if (timeline.empty()) return false;
-  if (timeline.next_time() <= timeline.now()) return true;
   note_that_time_stands_still(*worker.held());
-  return false;
+  return !timeline.empty() && timeline.next_time() <= timeline.now();
 }
 
 // Where tasks that take no time make each other ready, whatever they wait for may be a message that never comes.

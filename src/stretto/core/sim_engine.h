@@ -70,7 +70,7 @@ class SimEngine final : public Engine {
   Worker::Suspended* charged_ = nullptr;  // likewise
   bool (*finished_)(void*) = nullptr;
   void* argument_ = nullptr;
-  // Since when, and how often, who held a processor was asked whether others wait while time could have gone on.
+  // Since when, and how often, it was asked whether others wait for who had run many things of a processor.
   fabric::VirtualTime stands_since_ = 0;
   std::uint32_t looks_since_ = 0;
   bool stuck_ = false;

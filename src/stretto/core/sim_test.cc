@@ -232,15 +232,18 @@ TEST(Sim, MessagesAndLaunchesReachTheEndOfVirtualTime) {
 
 TEST(Sim, SaysWhereTasksThatTakeNoTimeKeepItStanding) {
   constexpr int many = 3'000'000;
-  testing::internal::CaptureStderr();
-  test::run_on("sim:2", [](Node& node) -> Task<> {
-    if (node.id() == 0) {
-      node.charge(1);
-      co_return;
-    }
-    for (int turns = 0; turns < many; ++turns) co_await node.spawn([] {});
-  });
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("virtual time stands still at 0 s"), std::string::npos);
+  // One that waits for nothing but itself, two that poll, one while another's time would go on.
+  for (const std::uint32_t pollers : {1U, 2U, 3U}) {
+    testing::internal::CaptureStderr();
+    test::run_on("sim:" + std::to_string(pollers), [pollers](Node& node) -> Task<> {
+      if (node.id() == 2) node.charge(1);
+      for (std::uint32_t turns = 0; node.id() < 2 && turns < many / std::min(pollers, 2U); ++turns) {
+        co_await node.spawn([] {});
+      }
+    });
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("virtual time stands still at 0 s"), std::string::npos)
+        << pollers;
+  }
 }
 
 TEST(Sim, AJobMayRunInATaskOfAnother) {

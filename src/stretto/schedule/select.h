@@ -30,7 +30,7 @@ struct Candidate {
 /// Of an all-reduce of more than two ranks that takes as long as its bytes do over wires, those that cost at most one
 /// per cent more than the cheapest are ordered otherwise: first those in which a rank sends to the fewest others, of
 /// these that of the fewest segments (decision 67). Of a reduce of two processes of a host likewise those that cost at
-/// most five per cent more, by whom the root sends to (decision 69).
+/// most five per cent more, by how many the root sends to (decision 69).
 ///
 /// Where the shape has auxiliaries, it may be cheaper without them: such a candidate's shape has none, and the ranks
 /// from its size on do nothing.

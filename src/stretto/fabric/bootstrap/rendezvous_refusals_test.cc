@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "stretto/fabric/bootstrap/rendezvous_scene.h"
 
