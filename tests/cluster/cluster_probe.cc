@@ -23,6 +23,7 @@
 
 #include "collective_checks.h"
 #include "probe.h"
+#include "stretto/base/core_set.h"
 #include "stretto/base/error.h"
 #include "stretto/base/hash.h"
 #include "stretto/collective/collective.h"
@@ -39,12 +40,10 @@ using namespace stretto::probe;
 
 /// Of the calling thread: "0,1".
 std::string usable_cores_by_name() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
+  const CoreSet set = CoreSet::usable();
   std::string names;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) names += (names.empty() ? "" : ",") + std::to_string(core);
+  for (std::size_t core = 0; core < set.most(); ++core) {
+    if (set.has(core)) names += (names.empty() ? "" : ",") + std::to_string(core);
   }
   return names;
 }

@@ -1,19 +1,14 @@
 #include "stretto/collective/fused_reduce.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "stretto/base/hash.h"
+#include "stretto/base/round_up.h"
 #include "stretto/collective/layout.h"
+#include "stretto/collective/scratch.h"
 
 namespace stretto {
-
-namespace {
-
-std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
-
-}  // namespace
 
 FusedReduce::FusedReduce(std::vector<Part> parts) {
   form_.operation = schedule::Operation::general_reduce;
@@ -31,8 +26,7 @@ FusedReduce::FusedReduce(std::vector<Part> parts) {
   // One element, which is never cut.
   form_.element_bytes = std::max<std::size_t>(bytes_, 1);
   memory_ = std::make_unique<std::byte[]>(bytes_ + Layout::scratch_alignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-  data_ = memory_.get() + (round_up(address, Layout::scratch_alignment) - address);
+  data_ = align_scratch(memory_.get());
 }
 
 CollectiveCall FusedReduce::call_of(std::vector<Part> parts, bool gives, bool gets) {

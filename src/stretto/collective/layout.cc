@@ -1,5 +1,7 @@
 #include "stretto/collective/layout.h"
 
+#include "stretto/base/round_up.h"
+
 namespace stretto {
 
 static_assert(Layout::scratch_alignment >= most_element_alignment);
@@ -44,10 +46,6 @@ BlockTable by_rank(std::span<const std::size_t> offsets, std::size_t bytes_each)
   return offsets.empty() ? BlockTable::equal(bytes_each) : BlockTable::listed(offsets);
 }
 
-constexpr std::size_t round_up(std::size_t bytes) {
-  return (bytes + Layout::scratch_alignment - 1) / Layout::scratch_alignment * Layout::scratch_alignment;
-}
-
 }  // namespace
 
 Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
@@ -76,7 +74,7 @@ Layout::Layout(const CollectiveCall& call, const schedule::Shape& shape)
       scratch_table_ = input_table_ = output_table_ = BlockTable::cut(elements, shape.blocks, call.element_bytes());
     }
   }
-  scratch_stride_ = round_up(scratch_table_.offset(scratch_period_));
+  scratch_stride_ = round_up(scratch_table_.offset(scratch_period_), scratch_alignment);
 }
 
 Place Layout::place_of(schedule::BlockRef blocks) const noexcept {

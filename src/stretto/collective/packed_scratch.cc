@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "stretto/base/round_up.h"
+
 namespace stretto {
 
 void PackedScratch::add(const Place& place) {
   if (place.buffer != schedule::Buffer::scratch || place.bytes == 0) return;
   constexpr std::size_t line = Layout::scratch_alignment;
-  used_.push_back({place.offset / line * line, (place.offset + place.bytes + line - 1) / line * line});
+  used_.push_back({place.offset / line * line, round_up(place.offset + place.bytes, line)});
 }
 
 void PackedScratch::pack() {

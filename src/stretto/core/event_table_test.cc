@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/test_support.h"
@@ -75,12 +76,18 @@ TEST(EventTable, ASlotStandsForOneUntriggeredEventAndAllItsPredecessors) {
   for (const Event earlier : past) EXPECT_EQ(table.query(earlier), EventState::triggered);
 }
 
-TEST(EventTable, APoisonedGenerationIsItsSlotsLast) {
-  EventTable table(0);
+/// Two events of one slot, of which the first has triggered.
+std::pair<Event, Event> two_of_a_slot(EventTable& table) {
   const Event first = table.create();
   table.trigger(first);
   const Event second = table.create();
-  ASSERT_EQ(second.slot(), first.slot());
+  EXPECT_EQ(second.slot(), first.slot());
+  return {first, second};
+}
+
+TEST(EventTable, APoisonedGenerationIsItsSlotsLast) {
+  EventTable table(0);
+  const auto [first, second] = two_of_a_slot(table);
   const auto probe = arena::make_owned<Probe>();
   table.subscribe(second, probe.get());
   EXPECT_TRUE(table.trigger(second, a_cause(ErrorCode::io, "disk")));
@@ -261,10 +268,7 @@ TEST(EventTable, WhatEndsByItselfIsPoisonedOnlyOnRequest) {
 
 TEST(EventTable, WhatHasTriggeredIsNotMarkedToEndByItself) {
   EventTable table(0);
-  const Event event = table.create();
-  table.trigger(event);
-  const Event next = table.create();
-  ASSERT_EQ(next.slot(), event.slot());
+  const auto [event, next] = two_of_a_slot(table);
   EXPECT_FALSE(table.set_ends_by_itself(event));
   EXPECT_EQ(table.ends(next), Ends::when_told);
   EXPECT_TRUE(table.set_ends_by_itself(next));

@@ -83,15 +83,9 @@ bool register_extension(ExtendNode extend) {
 
 const std::vector<ExtendNode>& extensions() { return extension_list(); }
 
-RuntimeOptions RuntimeOptions::from_environment() {
-  RuntimeOptions options = untuned_from_environment();
-  const Settings settings = Settings::from_environment();
-  if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
-  return options;
-}
+namespace {
 
-RuntimeOptions RuntimeOptions::untuned_from_environment() {
-  const Settings settings = Settings::from_environment();
+RuntimeOptions untuned_of(const Settings& settings) {
   RuntimeOptions options;
   options.fabric = settings.text("STRETTO_FABRIC");
   const fabric::LauncherChoice choice = fabric::choose_launcher(fabric::process_environment());
@@ -116,6 +110,17 @@ RuntimeOptions RuntimeOptions::untuned_from_environment() {
   options.reproducible = settings.count("STRETTO_REPRODUCIBLE") == 1;
   options.check_calls = settings.count("STRETTO_CHECK_CALLS") == 1;
   options.staging_bytes = settings.bytes("STRETTO_STAGING_BYTES");
+  return options;
+}
+
+}  // namespace
+
+RuntimeOptions RuntimeOptions::untuned_from_environment() { return untuned_of(Settings::from_environment()); }
+
+RuntimeOptions RuntimeOptions::from_environment() {
+  const Settings settings = Settings::from_environment();
+  RuntimeOptions options = untuned_of(settings);
+  if (settings.is_set("STRETTO_TUNING")) options.tuning = read_tuning(settings.text("STRETTO_TUNING"));
   return options;
 }
 

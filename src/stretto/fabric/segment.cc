@@ -10,6 +10,7 @@
 #include <string>
 
 #include "stretto/base/error.h"
+#include "stretto/base/round_up.h"
 #include "stretto/base/shared_memory.h"
 
 namespace stretto::fabric {
@@ -19,8 +20,6 @@ namespace {
 // Growing costs system calls, so it is done in pieces: by huge pages where there is one segment in a process, by less
 // where there may be hundreds.
 constexpr std::size_t growth_bytes(bool shareable) { return shareable ? huge_page_bytes : std::size_t{1} << 20U; }
-
-constexpr std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
