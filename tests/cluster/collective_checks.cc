@@ -282,7 +282,7 @@ std::size_t lend(Node& node, const Group& all) {
   for (const std::size_t count : {1024U, 5000U, 8192U}) {
     for (const bool in_segment : {true, false}) inline_calls += lend_one_way(node, all, count, in_segment);
   }
-  for (const std::size_t count : {128U, 384U, 1024U}) {
+  for (const std::size_t count : {128U, 384U, 1024U, 8192U}) {
     for (const bool in_segment : {true, false}) {
       inline_calls += lend(node, all, count, in_segment, true);
       inline_calls += lend(node, all, count * node.size(), in_segment, false);

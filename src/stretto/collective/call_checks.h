@@ -8,6 +8,7 @@
 #include "stretto/collective/group.h"
 #include "stretto/collective/plan.h"
 #include "stretto/collective/transfer.h"
+#include "stretto/schedule/lending_limits.h"
 
 /// What a call of a collective is looked at for before it is begun.
 namespace stretto {
@@ -21,7 +22,12 @@ void require_proper(const Group& group, Rank me, const CollectiveCall& call, con
 /// serve such calls. REQUIRES: one is named.
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape);
 
-/// Whether it is done in one go, if it is like a call before that was proper. In line, since small calls are little
+/// How long a buffer may be in a call that is done in itself. Of two blocks for two ranks one is this rank's own.
+inline std::size_t most_in_one_go(schedule::Operation operation) noexcept {
+  return schedule::cuts_vector(operation) ? piece_bytes : schedule::most_in_one_go;
+}
+
+/// Whether it may be done in one go, if it is like a call before that was proper. In line, since small calls are little
 /// more.
 inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& options) noexcept {
   // What is in place where input and output are of one size.
@@ -30,7 +36,7 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
            schedule::may_be_in_place(call.operation());
   };
   return call.shards().empty() && call.fused() == nullptr && !options.precondition().exists() &&
-         !options.auxiliaries() && std::max(call.input.size(), call.output.size()) <= piece_bytes &&
+         !options.auxiliaries() && bytes_of_longer(call) <= schedule::most_in_one_go &&
          (are_apart(call.input, call.output) || are_the_same());
 }
 

@@ -95,6 +95,11 @@ inline const Group& members_of(const Group& group, const CollectiveCall& call) n
   return has_own_order(call) ? *call.set->order : group;
 }
 
+/// Of the longer one of this node's buffers.
+inline std::size_t bytes_of_longer(const CollectiveCall& call) noexcept {
+  return std::max(call.input.size(), call.output.size());
+}
+
 /// Of the vector; of operations on blocks: of all blocks of a rank, where those are the same on all ranks, otherwise 0
 /// (all-to-all with blocks of different sizes).
 inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank size = 1) {
@@ -109,7 +114,7 @@ inline std::size_t bytes_of_vector(const CollectiveCall& call, schedule::Rank si
     case Operation::reduce_scatter:
       return call.block_offsets().empty() ? call.output.size() * size : call.block_offsets().back();
     case Operation::all_to_all: return call.block_offsets().empty() ? call.input.size() : 0;
-    case Operation::general_reduce: return std::max(call.input.size(), call.output.size());
+    case Operation::general_reduce: return bytes_of_longer(call);
     default: return call.input.size();
   }
 }

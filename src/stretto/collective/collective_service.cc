@@ -187,7 +187,7 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
   const fabric::Context& context = endpoint_.context();
   const bool was_engaged = context.engaged();
   const bool did_expect = context.expects_request();
-  const std::size_t bytes = std::max(call.input.size(), call.output.size());
+  const std::size_t bytes = bytes_of_longer(call);
   const LongCall long_call(node_.engine(), patience_for(bytes));
   const Event completion = launch(members, std::move(call), options, named);
   // Where something large waits already, its peers are late, and the next one need not wait for them, too. What goes
@@ -218,9 +218,11 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
     }
     const auto [its_stream, known] = find_known(group, call, options, named);
     if (known == nullptr || !known->keeps_any()) return;
+    const unsigned looks = looks_inline(*known);
+    if (looks == 0 && bytes_of_longer(call) > piece_bytes) return;  // start_anew attends to it
     its_stream->make_room(1);
     has_begun = true;
-    if (const unsigned looks = looks_inline(*known)) {
+    if (looks > 0) {
       completion = run_inline(*its_stream, *known, std::move(call), options, looks);
     } else {
       find_meeting(*its_stream, group.size(), 1);
@@ -376,7 +378,7 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
                                                            const Group& members) const {
   auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
-                                             schedule::lending_limits(placement_of(members)),
+                                             schedule::lending_limits(placement_of(members), members.size()),
                                              [this](NodeId node) { return endpoint_.maps(node); });
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
   return placed;

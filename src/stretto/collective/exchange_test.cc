@@ -83,7 +83,7 @@ TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
           Vectors vectors(node, count, in_segment, is_in_place);
           for (int number = 0; number < 3; ++number) co_await call(node, all, vectors, number);
         }
-        for (const std::size_t block : {64U, 65U, 256U, 257U, 512U, 513U, 2048U, 2049U}) {
+        for (const std::size_t block : {64U, 65U, 512U, 513U, 2048U, 2049U, 4096U, 4097U, 8192U, 8193U}) {
           Vectors vectors(node, block * all.size(), (node.id() + mix) % 2 == 0, false);
           for (int number = 0; number < 3; ++number) co_await call(node, all, vectors, number, Read::copied);
         }

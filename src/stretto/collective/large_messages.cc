@@ -67,7 +67,7 @@ void LargeMessages::tell(std::uint32_t step, fabric::MessageType type, const Hea
 // And only where that takes some time: what is over in a moment is not worth the service thread's ticks.
 void LargeMessages::engage() {
   const CollectiveCall& call = operation_.call_;
-  if (engaged_ || std::max(call.input.size(), call.output.size()) <= piece_bytes) return;
+  if (engaged_ || bytes_of_longer(call) <= piece_bytes) return;
   engaged_ = true;
   endpoint().context().engage();
 }

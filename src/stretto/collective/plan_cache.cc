@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "stretto/collective/call_checks.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/inline_run.h"
 
@@ -68,7 +69,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CollectiveCa
   prepared->placed = service.place(plan, call, members_);
   const PlacedPlan& placed = *prepared->placed;
   prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
-                            !call.reduction().as_task &&
+                            !call.reduction().as_task && bytes_of_longer(call) <= most_in_one_go(call.operation()) &&
                             (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
   if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
   if (may_meet) prepared->met.resize(members_.size());

@@ -56,6 +56,29 @@ TEST(PlanCache, HoldsNoMoreThanItsBound) {
   });
 }
 
+TEST(PlanCache, CallsAreDoneInThemselvesUpToTwoPieces) {
+  test::run_on("sim:2,early=1,peer_pointer=segments,hosts=1", [](Node& node) -> Task<> {
+    PlanCache cache(CollectiveService::of(node));
+    const Group both({0, 1});
+    std::vector<double> memory(schedule::most_in_one_go / sizeof(double) + 2);
+    const auto may_be_inline = [&](const CallForm& form, std::size_t input_bytes, std::size_t output_bytes) {
+      CollectiveCall call(form);
+      const ByteSpan all = std::as_writable_bytes(std::span(memory));
+      call.input = all.first(input_bytes);
+      call.output = all.first(output_bytes);
+      return cache.of(both).prepare(call, {}).may_be_inline;
+    };
+    const CallForm& gathering = form_of_movement<schedule::Operation::allgather, double>;
+    EXPECT_TRUE(may_be_inline(gathering, piece_bytes, 2 * piece_bytes));
+    EXPECT_FALSE(may_be_inline(gathering, piece_bytes + 8, 2 * piece_bytes + 16));
+    // One's own block takes no part of what a vector takes.
+    const CallForm& reducing = form_of_reduction<schedule::Operation::allreduce, double, Sum>;
+    EXPECT_TRUE(may_be_inline(reducing, piece_bytes, piece_bytes));
+    EXPECT_FALSE(may_be_inline(reducing, piece_bytes + 8, piece_bytes + 8));
+    co_return;
+  });
+}
+
 TEST(PlanCache, KeepsWhatIsInUse) {
   test::run_on("local:9", [](Node& node) -> Task<> {
     if (node.id() != 0) co_return;

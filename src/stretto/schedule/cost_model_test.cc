@@ -83,7 +83,7 @@ TEST(CostModel, WhatIsCombinedFirstIsReadWhereItLies) {
 }
 
 TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
-  const std::uint64_t most_sent = lending_limits(in_memory).most_sent;
+  const std::uint64_t most_sent = lending_limits(in_memory, 2).most_sent;
   const auto sent = static_cast<double>(most_sent);
   expect_near(price_of("recursive_doubling", 2, most_sent).path,
               2 * (costs.overhead + sent * costs.inline_time) + costs.latency + sent * costs.reduction_time);
@@ -91,14 +91,14 @@ TEST(CostModel, WhatIsLentIsReadWhereItLiesFromASmallerSizeOn) {
   expect_near(price_of("recursive_doubling", 2, most_sent + 8).path, 2 * costs.overhead + costs.latency + combined);
   // Where no receipts are given each grants and hears that its own was read, and hears of what it reads and says so.
   const Placement crowded{.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2};
-  const auto more = static_cast<double>(lending_limits(crowded).most_sent + 8);
-  expect_near(price_of("recursive_doubling", 2, lending_limits(crowded).most_sent + 8, crowded).path,
+  const auto more = static_cast<double>(lending_limits(crowded, 2).most_sent + 8);
+  expect_near(price_of("recursive_doubling", 2, lending_limits(crowded, 2).most_sent + 8, crowded).path,
               4 * costs.overhead + more * costs.reduction_time);
 }
 
 // Who copies what is lent takes the bytes' time; a message that is sent takes it twice, and more of it a byte.
 TEST(CostModel, WhatRanksGiveEachOtherIsCopiedWhereItLies) {
-  const LendingLimits limits = lending_limits(in_memory);
+  const LendingLimits limits = lending_limits(in_memory, 2);
   for (const std::uint64_t bytes : {limits.most_sent + 8, limits.most_copied}) {
     const double copied = static_cast<double>(bytes) * costs.byte_time;
     EXPECT_NEAR(price_of("pairwise_all_to_all", 2, bytes).path,
@@ -107,13 +107,20 @@ TEST(CostModel, WhatRanksGiveEachOtherIsCopiedWhereItLies) {
   }
 }
 
+TEST(CostModel, WhatIsCopiedIsLentAsLongAsAllOfItIsOneCall) {
+  EXPECT_EQ(lending_limits(in_memory, 2).most_copied, 64U << 10U);
+  EXPECT_EQ(lending_limits(in_memory, 4).most_copied, 32U << 10U);
+  EXPECT_EQ(lending_limits(in_memory, 8).most_copied, 16U << 10U);
+  EXPECT_EQ(lending_limits(in_memory, 32).most_copied, 16U << 10U);
+}
+
 TEST(CostModel, LittleIsLentWhereEachHasACoreToWaitOn) {
-  const LendingLimits with_cores = lending_limits(in_memory);
+  const LendingLimits with_cores = lending_limits(in_memory, 2);
   for (const Placement& placement : {Placement{.link = Link::host, .ranks_of_machine = 3, .cores_of_machine = 2},
                                      Placement{.link = Link::local, .ranks_of_machine = 2, .cores_of_machine = 2}}) {
-    EXPECT_GT(lending_limits(placement).most_sent, with_cores.most_sent);
-    EXPECT_FALSE(lending_limits(placement).include(8192, false));
-    EXPECT_TRUE(lending_limits(placement).include(8192, true));
+    EXPECT_GT(lending_limits(placement, 2).most_sent, with_cores.most_sent);
+    EXPECT_FALSE(lending_limits(placement, 2).include(8192, false));
+    EXPECT_TRUE(lending_limits(placement, 2).include(8192, true));
   }
   EXPECT_TRUE(with_cores.include(8192, false));
 }

@@ -36,10 +36,10 @@ ExecutorTiming::ExecutorTiming(const Algorithm& algorithm, const Shape& shape, c
                shape.hosts.are_known()},
       inside_{costs.inside, placement.inside == Link::wire, placement.maps && placement.inside != Link::wire, false},
       multicasts_(placement.multicasts),
-      says_that_it_read_(!lending_limits(placement).receipts),
+      says_that_it_read_(!lending_limits(placement, shape.size).receipts),
       pause_(pause_of(shape, placement, costs.between)),
       wires_(shape.hosts),
-      readers_(algorithm, shape, lending_limits(placement), all, most_steps_walked),
+      readers_(algorithm, shape, lending_limits(placement, shape.size), all, most_steps_walked),
       takes_in_turn_(shape.size, false),
       crosses_(shape.size, false) {}
 

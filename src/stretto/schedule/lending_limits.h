@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "stretto/schedule/rank.h"
+
 namespace stretto::schedule {
 
 struct Placement;
@@ -26,8 +28,11 @@ struct LendingLimits {
   }
 };
 
-/// Less is lent where each rank has a core to wait on, and the call may do it (docs/decisions/0040); what nobody
+/// Calls with no more in one buffer are done in themselves (docs/decisions/0040).
+inline constexpr std::uint64_t most_in_one_go = std::uint64_t{128} << 10U;
+
+/// Of a group of so many ranks. Less is lent where each has a core to wait on, and the call may do it; what nobody
 /// combines is lent, and receipts are given, only there.
-LendingLimits lending_limits(const Placement& placement) noexcept;
+LendingLimits lending_limits(const Placement& placement, Rank size) noexcept;
 
 }  // namespace stretto::schedule
