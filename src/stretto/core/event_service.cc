@@ -374,13 +374,20 @@ void EventService::on_message(const fabric::Message& message) {
     const auto header = fabric::read_header<TriggerHeader>(message);
     const Event event = Event::from_bits(header.event);
     const bool ours = event.owner() == endpoint_.self();
-    if ((!ours && event.owner() != message.from) || (ours && (event.is_barrier() || !table_.was_created(event)))) {
+    if (ours ? !may_be_triggered(event) : event.owner() != message.from) {
       throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " triggers event " +
                                             std::to_string(event.bits()) + ", which is not its to trigger");
     }
     protocol_.on_trigger(message.from, event, header.subscribed != 0, cause_from(header, message.payload), out);
   }
   carry_out(out);
+}
+
+// Whether peers may trigger that event of this node: not what is over when something here is, as a task that still uses
+// what is its caller's. What has triggered already does not change.
+bool EventService::may_be_triggered(Event event) const noexcept {
+  if (event.is_barrier() || !table_.was_created(event)) return false;
+  return table_.ends(event) == Ends::when_told || table_.query(event) != EventState::untriggered;
 }
 
 void EventService::carry_out(EventInstructions& instructions) {

@@ -109,6 +109,7 @@ class EventService final : private fabric::MessageHandler {
 
   void on_message(const fabric::Message& message) override;
   void check_user_event(Event event) const;
+  bool may_be_triggered(Event event) const noexcept;
   void carry_out(EventInstructions& instructions);
   EventState subscribe_elsewhere(Event event, Waiter* waiter, Cause* cause);
   void complete_late(Event event, const Cause& cause) noexcept;

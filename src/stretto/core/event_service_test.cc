@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "stretto/core/cause.h"
 #include "stretto/core/test_support.h"
 #include "stretto/fabric/sim/sim_fabric.h"
 
@@ -185,6 +186,28 @@ TEST(EventService, WhatAnotherNodeNeverMadeIsAnErrorToWhoWaits) {
       }
       EXPECT_FALSE(node.endpoint().lost(other));
       EXPECT_EQ(node.spawn_on<number>(other, SpawnOptions()).get(), other);
+    });
+  }
+}
+
+// Who waits for a task may take back what that uses. A peer that says that it is over lies.
+TEST(EventService, WhatEndsByItselfIsNoPeersToTrigger) {
+  for (const bool is_poisoned : {false, true}) {
+    Runtime runtime(options_for("sim:2"));
+    fabric::Endpoint& liar = runtime.nodes()[1]->endpoint();
+    runtime.run([&](Node& node) -> Task<> {
+      if (node.id() == 1) co_return;
+      const UserEvent begin = node.create_user_event();
+      const Event task = node.spawn([] {}, SpawnOptions().after(begin));
+      const Cause cause = is_poisoned ? test::a_cause(ErrorCode::io) : nullptr;
+      liar.context().enter([&] {
+        liar.send(0, fabric::MessageType::event_trigger, bytes_of(trigger_header(task, cause)), text_of(cause));
+      });
+      node.charge(1e-3);  // until it has come
+      EXPECT_FALSE(node.has_triggered(task));
+      EXPECT_TRUE(node.endpoint().lost(1));
+      node.trigger(begin);
+      co_await task;
     });
   }
 }
