@@ -89,6 +89,7 @@ std::optional<double> seconds_together(std::span<const PlacedReduce> reduces, co
     throw Error(ErrorCode::invalid_argument, "seconds_together is of reduces over wires; placement.link is " +
                                                  std::string(name_of(placement.link)) + ", but must be wire");
   }
+  if (reduces.empty()) return 0.0;  // a schedule has ranks
   if (reduces.size() > ReducesTogether::most_reduces) return std::nullopt;
   const ReducesTogether all(reduces);
   const Shape shape = all.shape();

@@ -32,7 +32,7 @@ struct LendingLimits {
 inline constexpr std::uint64_t most_in_one_go = std::uint64_t{128} << 10U;
 
 /// Of a group of so many ranks. Less is lent where each has a core to wait on, and the call may do it; what nobody
-/// combines is lent, and receipts are given, only there.
+/// combines is lent, and receipts are given, only there. REQUIRES: size > 0.
 LendingLimits lending_limits(const Placement& placement, Rank size) noexcept;
 
 }  // namespace stretto::schedule

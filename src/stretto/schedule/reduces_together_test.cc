@@ -62,6 +62,8 @@ TEST(ReducesTogether, ThoseOfTheSameNodesShareTheirWires) {
   EXPECT_LT(seconds_of({small, small}), 1.7 * seconds_of({small}));
 }
 
+TEST(ReducesTogether, NoneTakeNoTime) { EXPECT_EQ(seconds_together({}, wires, built_in_costs()), 0.0); }
+
 TEST(ReducesTogether, NothingIsSaidOfTooMany) {
   const PlacedReduce large = reduce_of("aspen_general_reduce", 200, 0, 8);
   EXPECT_FALSE(seconds_together(std::vector{large}, wires, built_in_costs()));
