@@ -5,19 +5,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <sstream>
 #include <string>
 
 #include "conjugate_gradient/matrix_market.h"
-#include "stretto/base/error.h"
+#include "stretto/base/fuzz.h"
 
 namespace {
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+using stretto::fuzz::require;
+using stretto::fuzz::takes;
 
 void require_sound(const conjugate_gradient::SparseMatrix& matrix) {
   require(matrix.rows == matrix.columns && matrix.row_start.size() == matrix.rows + 1);
@@ -30,30 +28,21 @@ void require_sound(const conjugate_gradient::SparseMatrix& matrix) {
   }
 }
 
-template <class Read>
-void attempt(Read&& read) {
-  try {
-    read();
-  } catch (const stretto::Error& error) {
-    require(error.code() == stretto::ErrorCode::bad_input);
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  attempt([&] {
+  takes([&] {
     std::istringstream in(text);
     const auto file = conjugate_gradient::read_matrix(in, "fuzz", size);
     require_sound(file.matrix);
     require_sound(conjugate_gradient::require_symmetric(file.matrix, "fuzz"));
   });
-  attempt([&] {
+  takes([&] {
     std::istringstream in(text);
     require_sound(conjugate_gradient::read_matrix(in, "fuzz", std::nullopt).matrix);
   });
-  attempt([&] {
+  takes([&] {
     std::istringstream in(text);
     require(conjugate_gradient::read_vector(in, "fuzz", size, 3).size() == 3);
   });

@@ -36,6 +36,14 @@ bool takes(Read&& read) {
   }
 }
 
+/// Whether these are the same bytes.
+inline bool are_the_same(ConstByteSpan a, ConstByteSpan b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+/// Bytes as text, to be edited.
+inline std::string text_of(ConstByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
 /// What the fuzzer made up, handed out piece by piece: decisions from the front, what is to be read from the rest.
 class Input {
  public:
@@ -84,7 +92,7 @@ class Input {
       default: {
         const std::size_t removed = below(8);
         const ConstByteSpan added = bytes(below(4));
-        text.replace(at, removed, reinterpret_cast<const char*>(added.data()), added.size());
+        text.replace(at, removed, text_of(added));
       }
     }
   }

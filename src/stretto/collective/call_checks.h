@@ -22,11 +22,6 @@ void require_proper(const Group& group, Rank me, const CollectiveCall& call, con
 /// serve such calls. REQUIRES: one is named.
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape);
 
-/// How long a buffer may be in a call that is done in itself. Of two blocks for two ranks one is this rank's own.
-inline std::size_t most_in_one_go(schedule::Operation operation) noexcept {
-  return schedule::cuts_vector(operation) ? piece_bytes : schedule::most_in_one_go;
-}
-
 /// Whether it may be done in one go, if it is like a call before that was proper. In line, since small calls are little
 /// more.
 inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& options) noexcept {

@@ -1,6 +1,5 @@
 // Any bytes are the arguments of a remote task, which are written as they were read, or an Error(bad_input).
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -32,8 +31,7 @@ void read_as(ConstByteSpan bytes) {
     reader.finish();
     ArchiveWriter writer;
     writer.write(value);
-    const ConstByteSpan again = writer.bytes();
-    fuzz::require(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
+    fuzz::require(fuzz::are_the_same(writer.bytes(), bytes));
   });
 }
 
@@ -49,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   static const std::string good = [] {
     ArchiveWriter writer;
     writer.write(All{"text", {1, 2, 3}, {true, Colour::green}, {"a", "", "bc"}, {{7, {{1, 2}, {3, 4}}}}, {5, 6}});
-    return std::string(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());
+    return fuzz::text_of(writer.bytes());
   }();
   const std::string changed = input.edited(good);
   read_as<All>(std::as_bytes(std::span(changed)));

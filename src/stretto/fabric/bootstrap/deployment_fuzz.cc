@@ -22,8 +22,7 @@ std::string a_good_one() {
   const Deployment deployment{JobSecret(secret),       "[::1]:4000",     1, 4, 2, 2, true, "/folder",
                               {{"A", "1"}, {"B", ""}}, {"program", "-x"}};
   const std::vector<std::byte> frame = encode(deployment);
-  const ConstByteSpan body = without_length(frame);
-  return {reinterpret_cast<const char*>(body.data()), body.size()};
+  return fuzz::text_of(without_length(frame));
 }
 
 }  // namespace

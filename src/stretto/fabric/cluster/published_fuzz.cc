@@ -1,6 +1,5 @@
 // Whatever a peer has published, or says first on a connection: what it is written as again, or an Error(bad_input).
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -16,11 +15,9 @@ namespace {
 using namespace stretto;
 using namespace stretto::fabric;
 using namespace stretto::fabric::cluster;
+using fuzz::are_the_same;
 using fuzz::require;
-
-std::string text_of(ConstByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-bool are_the_same(ConstByteSpan a, ConstByteSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+using fuzz::text_of;
 
 network::IpAddress interface_of(bool is_v6, std::uint8_t network_bits) { return {is_v6, network_bits, {}}; }
 

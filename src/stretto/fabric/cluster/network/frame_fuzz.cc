@@ -1,10 +1,8 @@
 // Any bytes are a frame that says just these bytes, or an Error(bad_input).
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 
-#include "stretto/base/error.h"
+#include "stretto/base/fuzz.h"
 #include "stretto/fabric/cluster/network/frame.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -15,14 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::uint64_t data_bytes =
       bytes[0] == 0xff ? ~std::uint64_t{bytes[1]} : bytes[0] * std::uint64_t{256} + bytes[1];
   const ConstByteSpan header = std::as_bytes(std::span(bytes + 2, size - 2));
-  try {
+  fuzz::takes([&] {
     const Frame frame = decode(header, data_bytes);
     FrameHeader again;
     encode(frame, again);
-    const ConstByteSpan encoded = again.span();
-    if (!std::equal(encoded.begin(), encoded.end(), header.begin(), header.end())) std::abort();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::bad_input) std::abort();
-  }
+    fuzz::require(fuzz::are_the_same(again.span(), header));
+  });
   return 0;
 }

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
-#include "stretto/base/error.h"
+#include "stretto/base/fuzz.h"
 #include "stretto/fabric/cluster/tcp/frame_stream.h"
 
 namespace {
@@ -32,7 +31,7 @@ Result read(ConstByteSpan stream, std::size_t cut, bool in_places) {
     if (in_places) memory.resize(bytes);
     return ByteSpan(memory);
   };
-  try {
+  result.refused = !fuzz::takes([&] {
     while (!stream.empty()) {
       const ByteSpan place = reader.place(place_for);
       const ConstByteSpan arrived = stream.first(std::min(cut, stream.size()));
@@ -42,10 +41,7 @@ Result read(ConstByteSpan stream, std::size_t cut, bool in_places) {
       reader.read(arrived.subspan(in_place), on_frame);
       stream = stream.subspan(arrived.size());
     }
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::bad_input) std::abort();
-    result.refused = true;
-  }
+  });
   return result;
 }
 
@@ -56,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const ConstByteSpan stream = std::as_bytes(std::span(bytes + 1, size - 1));
   const Result whole = read(stream, stream.size() + 1, false);
   for (const bool in_places : {false, true}) {
-    if (read(stream, 1 + bytes[0], in_places) != whole) std::abort();
+    fuzz::require(read(stream, 1 + bytes[0], in_places) == whole);
   }
   return 0;
 }
