@@ -164,7 +164,7 @@ Task<> fail_and_free(Node& node, std::uint64_t seed, Seen& seen) {
   Buried buried;
   for (std::uint64_t i = 0; i < 30; ++i) {
     const auto kind = static_cast<Kind>(random.below(kinds));
-    const std::size_t count = 3 * (4000 + random.below(80'000));
+    const std::size_t count = 3 * (4000 + random.below(random.below(8) == 0 ? 80'000 : 10'000));  // now and then many
     const std::size_t where = random.below(4000);
     const auto who = static_cast<NodeId>(random.below(all.size() + 1));  // or nobody
     auto trial = std::make_unique<Trial>(node, kind, random.below(2) == 0, inputs(count, i, node.id(), where));
