@@ -29,6 +29,24 @@ inline bool are_apart(ConstByteSpan a, ConstByteSpan b) noexcept {
   return a.empty() || b.empty() || a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data();
 }
 
+/// Whether two small pieces, of whole words of four bytes, are the same. In line, and without a load that spans two of
+/// their fields (see detail::copy_by_fields).
+inline bool same_words(ConstByteSpan a, ConstByteSpan b) noexcept {
+  if (a.size() != b.size()) return false;
+  const auto differ = [&]<class Word>(std::size_t at, Word) {
+    Word of_a;
+    Word of_b;
+    std::memcpy(&of_a, a.data() + at, sizeof of_a);
+    std::memcpy(&of_b, b.data() + at, sizeof of_b);
+    return of_a != of_b;
+  };
+  std::size_t at = 0;
+  for (; at + 8 <= a.size(); at += 8) {
+    if (differ(at, std::uint64_t{})) return false;
+  }
+  return at == a.size() || !differ(at, std::uint32_t{});
+}
+
 namespace detail {
 
 void copy_any_bytes(std::byte* to, ConstByteSpan from) noexcept;

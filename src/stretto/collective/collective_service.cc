@@ -509,7 +509,7 @@ void CollectiveService::send_or_lose(NodeId to, fabric::MessageType type, ConstB
 }
 
 void CollectiveService::note_used(const fabric::Message& message) {
-  if (message.type == fabric::MessageType::collective_data) note_data_used(message);
+  if (message.type == fabric::MessageType::collective_data) note_data_used(message.from, message.payload.size());
 }
 
 void CollectiveService::say_used(NodeId to, std::uint64_t cost) {

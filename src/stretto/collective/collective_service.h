@@ -123,9 +123,9 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
   /// Data that nobody had asked for were used: they make room for others of their sender.
-  [[gnu::hot]] void note_data_used(const fabric::Message& message) {
-    const std::uint64_t cost = eager_window_.use(message.from, message.payload.size());
-    if (cost != 0) say_used(message.from, cost);
+  [[gnu::hot]] void note_data_used(NodeId from, std::size_t bytes) {
+    const std::uint64_t cost = eager_window_.use(from, bytes);
+    if (cost != 0) say_used(from, cost);
   }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
   void number_streams_from(std::uint32_t first) noexcept { streams_.number_from(first); }

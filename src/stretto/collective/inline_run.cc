@@ -137,13 +137,20 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
 [[gnu::hot]] bool InlineRun::receive(const PlacedStep& what, unsigned looks) {
   looked_for_ = &what;
   if (stream_.use_one_early(sequence(), [this](const fabric::Message& early) { return use(early); })) return true;
-  fabric::Endpoint& endpoint = service_.endpoint();
+  header_.call.tag = what.tag;
+  const fabric::Foreseen data{fabric::MessageType::collective_data, sizeof(CallHeader),
+                              stretto::bytes_of(header_.call).first(offsetof(CallHeader, line)),
+                              buffers_.bytes_of(what.data)};
   const fabric::Awaited awaited{
       .bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes,
       .is_due = what.comes_after_send || looks == 1,
+      .foreseen = what.kind == schedule::StepKind::receive && !what.is_lent ? &data : nullptr,
   };
-  for (; looked_for_ != nullptr && !comes_in_parts_ && looks > 0; --looks) {
-    endpoint.receive_from(what.node, awaited, *this);
+  fabric::Endpoint& endpoint = service_.endpoint();
+  for (; looked_for_ != nullptr && !peer_failed_ && !comes_in_parts_ && looks > 0; --looks) {
+    if (endpoint.receive_from(what.node, awaited, *this) != fabric::Received::foreseen) continue;
+    service_.note_data_used(what.node, what.data.bytes);
+    looked_for_ = nullptr;
   }
   return looked_for_ == nullptr;
 }
@@ -220,7 +227,7 @@ inline bool InlineRun::use_data(const fabric::Message& message) {
     return false;
   }
   copy_bytes(buffers_.bytes_of(what.data).data(), message.payload);
-  service_.note_data_used(message);
+  service_.note_data_used(message.from, message.payload.size());
   return true;
 }
 

@@ -84,9 +84,10 @@ class Buffers {
 
   /// Returns whether there was anything to do: not where it lies there already.
   bool copy(const Place& from, const Place& to) const noexcept {
+    if (from.bytes == 0) return false;
     const ByteSpan source = bytes_of(from);
     std::byte* const destination = bytes_of(to).data();
-    if (source.empty() || source.data() == destination) return false;
+    if (source.data() == destination) return false;
     copy_bytes(destination, source);
     return true;
   }

@@ -181,15 +181,15 @@ TEST_P(FabricConformance, WhoLooksForOnePeersMessagesSeesThoseAlone) {
     return e.receive_from(1, awaited, picker);
   };
   if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) {
-    EXPECT_FALSE(at(0, look));
+    EXPECT_EQ(at(0, look), Received::nothing);
   } else {
     Patience patience;
     for (std::size_t seen = 0; seen < 3; ++seen) {
-      while (!at(0, look)) ASSERT_TRUE(patience.after(false));
+      while (at(0, look) == Received::nothing) ASSERT_TRUE(patience.after(false));
       EXPECT_EQ(picker.picked + received(0), seen + 1) << "one at a time";
     }
     EXPECT_EQ(picker.picked, 2U);
-    for (int i = 0; i < 100; ++i) EXPECT_FALSE(at(0, look));
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(at(0, look), Received::nothing);
   }
   ASSERT_TRUE(drive_until([&] { return picker.picked + received(0) == 6; }));
   settle();
@@ -203,11 +203,46 @@ TEST_P(FabricConformance, ABadMessageThatWasLookedForEndsTheConnectionOnly) {
   at(1, [](Endpoint& e, Recorder&) { e.send(0, static_cast<MessageType>(40), {}, {}); });
   Picker picker(endpoint(0), Bytes(1));
   Patience patience;
-  while (!at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, {}, picker); })) {
-    ASSERT_TRUE(patience.after(false));
-  }
+  const auto look = [&](Endpoint& e, Recorder&) { return e.receive_from(1, {}, picker); };
+  while (at(0, look) == Received::nothing) ASSERT_TRUE(patience.after(false));
   expect_only_these_lost_each_other(0, 1);
-  EXPECT_FALSE(at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, {}, picker); }));
+  EXPECT_EQ(at(0, look), Received::nothing);
+}
+
+// A fabric puts it in place or hands it on: it comes once, to one of the two, and nothing else is taken for it.
+TEST_P(FabricConformance, WhatIsForeseenIsPutInPlaceOrHandedOn) {
+  start(2);
+  if (!at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) return;
+  const Bytes beginning(8, std::byte{7});
+  Bytes known = beginning;
+  known.resize(12, std::byte{5});
+  const Bytes wanted(16, std::byte{9});
+  send(1, 0, Bytes(12), Bytes(16));
+  send(1, 0, known, Bytes(15));
+  send(1, 0, beginning, Bytes(16));
+  send(1, 0, known, wanted);
+  send(1, 0, known, wanted);
+  Bytes place(16);
+  const Foreseen foreseen{MessageType::test, known.size(), beginning, place};
+  Picker picker(endpoint(0), known);
+  std::size_t put_in_place = 0;
+  Patience patience;
+  for (std::size_t seen = 0; seen < 5;) {
+    const Received what =
+        at(0, [&](Endpoint& e, Recorder&) { return e.receive_from(1, {.bytes = 28, .foreseen = &foreseen}, picker); });
+    if (what == Received::nothing) {
+      ASSERT_TRUE(patience.after(false));
+      continue;
+    }
+    ++seen;
+    if (what != Received::foreseen) continue;
+    ++put_in_place;
+    EXPECT_EQ(place, wanted);
+    std::fill(place.begin(), place.end(), std::byte{});
+  }
+  EXPECT_EQ(received(0), 2U);
+  EXPECT_EQ(picker.picked + put_in_place, 3U);
+  EXPECT_EQ(place, Bytes(16)) << "written to by what was handed on";
 }
 
 // Whatever is under way when a handler refuses: nothing from that peer is heard any more.

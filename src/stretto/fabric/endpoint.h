@@ -99,9 +99,11 @@ class Endpoint {
   /// Makes progress; returns whether anything happened.
   virtual bool progress() = 0;
   /// Hands the next message of one peer to `receiver`, if that has come, and looks at nothing else: for who waits for
-  /// it, and calls `progress` now and then, too. What is not for it, `receiver` gives to `deliver`. Returns whether
-  /// anything had come.
-  virtual bool receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) { return false; }
+  /// it, and calls `progress` now and then, too. What is not for it, `receiver` gives to `deliver`. A message that was
+  /// foreseen may be handed to nobody: its payload goes where it belongs.
+  virtual Received receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) {
+    return Received::nothing;
+  }
   /// Whether `receive_from` ever finds what that peer sends. Any thread.
   virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
   /// Hands a message that arrived to its handler; a message that is bad, or for which there is no memory, costs its

@@ -58,9 +58,9 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
   bool is_read_by(NodeId peer) const noexcept override;
   void read_private(NodeId from, Offset source, ByteSpan destination) override;
   bool progress() override;
-  [[gnu::hot]] bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
+  [[gnu::hot]] Received receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override {
     cluster::Transport* const transport = route_to(peer);
-    return transport != nullptr && transport->receive_from(peer, awaited, receiver);
+    return transport == nullptr ? Received::nothing : transport->receive_from(peer, awaited, receiver);
   }
   bool can_receive_from(NodeId peer) const override;
 

@@ -99,7 +99,9 @@ class Transport {
   /// See Endpoint. Any thread.
   virtual bool maps() const noexcept { return false; }
   /// See Endpoint. To the sink goes only what is no message.
-  virtual bool receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) { return false; }
+  virtual Received receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) {
+    return Received::nothing;
+  }
   /// See Endpoint. Any thread.
   virtual bool can_receive_from() const noexcept { return false; }
   virtual std::byte* peer_pointer(NodeId /*peer*/, Offset /*offset*/, std::size_t /*bytes*/) noexcept {

@@ -195,16 +195,22 @@ std::shared_ptr<Multicast> InProcessEndpoint::multicast_to(std::span<const NodeI
   return can_be && !peers.empty() ? std::make_shared<OneForSeveral>(*this, peers) : nullptr;
 }
 
-bool InProcessEndpoint::receive_from(NodeId peer, const Awaited& /*awaited*/, MessageHandler& receiver) {
+Received InProcessEndpoint::receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) {
   Parcel* const parcel = carrier_.look_for(peer, self());
-  if (parcel == nullptr) return false;
+  if (parcel == nullptr) return Received::nothing;
   if (parcel->run != &MessageParcel::arrive) {
     parcel->run(parcel);
-    return true;
+    return Received::something;
   }
-  if (!lost(peer)) receiver.on_message(static_cast<MessageParcel*>(parcel)->message());
+  const Message message = static_cast<MessageParcel*>(parcel)->message();
+  const bool is_foreseen = !lost(peer) && awaited.foreseen != nullptr && awaited.foreseen->is(message);
+  if (is_foreseen) {
+    copy_bytes(awaited.foreseen->payload.data(), message.payload);
+  } else if (!lost(peer)) {
+    receiver.on_message(message);
+  }
   parcel->discard(parcel);
-  return true;
+  return is_foreseen ? Received::foreseen : Received::something;
 }
 
 void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,

@@ -68,7 +68,7 @@ class InProcessEndpoint final : public Endpoint {
   bool is_read_by(NodeId peer) const noexcept override { return reads(peer); }
   void read_private(NodeId from, Offset source, ByteSpan destination) override;
   bool progress() override { return false; }
-  bool receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override;
+  Received receive_from(NodeId peer, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from(NodeId) const override { return carrier_.looks(); }
 
  protected:

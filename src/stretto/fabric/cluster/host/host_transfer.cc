@@ -136,34 +136,43 @@ bool HostTransport::make_edge(HostPeer& peer) {
   return happened;
 }
 
-[[gnu::hot]] bool HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
+[[gnu::hot]] Received HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
+  if (progressing_ || peer.standing != Standing::present) return Received::nothing;
+  if (awaited.foreseen != nullptr && peer.reader.take(*awaited.foreseen)) {
+    ++taken_;
+    give_back(peer);
+    return Received::foreseen;
+  }
+  return receive_any(peer, awaited, receiver);
+}
+
+[[gnu::hot]] Received HostTransport::receive_any(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver) {
   if (!is_noticed(peer)) [[unlikely]] {
     notice_senders();
-    if (!is_noticed(peer)) return false;
+    if (!is_noticed(peer)) return Received::nothing;
   }
-  if (progressing_ || peer.standing != Standing::present) return false;
   const bool is_for_one = peer.reader.ready();
   if (!is_for_one && !peer.has_multicast()) {
     peer.reader.found_nothing(awaited);
-    return false;
+    return Received::nothing;
   }
   const Progressing guard(progressing_);
   const std::uint64_t before = taken_;
   if (is_for_one) {
-    LineHead head;
-    if (take_line(peer, peer.reader, head)) {
-      if (head.kind < first_own_kind) {
-        receiver.on_message(message_of(peer, head));
+    const DecodedLine line = take_line(peer, peer.reader);
+    if (line.state == LineState::message) {
+      if (line.head.kind < first_own_kind) {
+        receiver.on_message(message_of(peer, line.head));
       } else {
-        handle_own(peer, head);
+        handle_own(peer, line.head);
       }
     }
-    if (peer.reader.give_back()) peer.memory->ring_if_armed();
+    give_back(peer);
   } else {
     take_multicast(peer, peer.ready_multicast(), [&](const Message& message) { receiver.on_message(message); });
   }
-  return taken_ != before;
+  return taken_ != before ? Received::something : Received::nothing;
 }
 
 bool HostTransport::time_to_look() {
@@ -198,12 +207,12 @@ bool HostTransport::take_up_senders() {
 // Returns whether anything had come.
 [[gnu::hot]] bool HostTransport::receive(HostPeer& peer) {
   const std::uint64_t before = taken_;
-  LineHead head;
-  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present && take_line(peer, peer.reader, head);
-       ++i) {
-    handle(peer, head);
+  for (int i = 0; i < messages_a_turn && peer.standing == Standing::present; ++i) {
+    const DecodedLine line = take_line(peer, peer.reader);
+    if (line.state != LineState::message) break;
+    handle(peer, line.head);
   }
-  if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  give_back(peer);
   // Backwards: one of them may go.
   for (std::size_t at = peer.multicasts.size(); at-- > 0;) {
     const auto deliver = [this](const Message& message) { sink_.on_message(message); };
@@ -213,13 +222,12 @@ bool HostTransport::take_up_senders() {
   return taken_ != before;
 }
 
-// The next message's bytes are in the buffer then. False: there is none, or no good one.
-inline bool HostTransport::take_line(HostPeer& peer, RingReader& reader, LineHead& head) {
+// Of a message the bytes are in the buffer then.
+inline DecodedLine HostTransport::take_line(HostPeer& peer, RingReader& reader) {
   const DecodedLine line = reader.take(buffer_.data());
-  head = line.head;
   taken_ += static_cast<std::uint64_t>(line.state != LineState::empty);
   if (line.state == LineState::bad) blame(peer, line.head);
-  return line.state == LineState::message;
+  return line;
 }
 
 void HostTransport::blame(HostPeer& peer, LineHead malformed) {
@@ -233,29 +241,30 @@ void HostTransport::blame(HostPeer& peer, LineHead malformed) {
 template <class Use>
 bool HostTransport::take_multicast(HostPeer& peer, std::size_t at, const Use& use) {
   RingReader& reader = peer.multicasts[at].reader;
-  LineHead head;
-  if (peer.standing != Standing::present || !take_line(peer, reader, head)) return false;
-  if (head.kind < first_own_kind) {
-    use(message_of(peer, head));
+  if (peer.standing != Standing::present) return false;
+  const DecodedLine line = take_line(peer, reader);
+  if (line.state != LineState::message) return false;
+  if (line.head.kind < first_own_kind) {
+    use(message_of(peer, line.head));
     reader.give_back();
     return true;
   }
   reader.give_back_all();
   peer.multicasts.erase(peer.multicasts.begin() + static_cast<std::ptrdiff_t>(at));
-  if (static_cast<OwnKind>(head.kind) != OwnKind::multicast_end) {
+  if (static_cast<OwnKind>(line.head.kind) != OwnKind::multicast_end) {
     sink_.on_peer_lost(peer.node, fault(peer, "it sent several peers what is for one"));
   }
   return false;
 }
 
-Message HostTransport::message_of(const HostPeer& peer, const LineHead& head) const noexcept {
+Message HostTransport::message_of(const HostPeer& peer, LineHead head) const noexcept {
   return {peer.node,
           static_cast<MessageType>(head.kind),
           {buffer_.data(), head.header_bytes},
           {buffer_.data() + head.header_bytes, head.payload_bytes}};
 }
 
-void HostTransport::handle(HostPeer& peer, const LineHead& head) {
+void HostTransport::handle(HostPeer& peer, LineHead head) {
   if (head.kind < first_own_kind) {
     sink_.on_message(message_of(peer, head));
   } else {
@@ -263,7 +272,7 @@ void HostTransport::handle(HostPeer& peer, const LineHead& head) {
   }
 }
 
-void HostTransport::handle_own(HostPeer& peer, const LineHead& head) {
+void HostTransport::handle_own(HostPeer& peer, LineHead head) {
   const Message message = message_of(peer, head);
   const auto [header, payload] = std::pair(message.header, message.payload);
   switch (static_cast<OwnKind>(head.kind)) {

@@ -55,7 +55,7 @@ class HostTransport final : public Transport {
   void read_private(NodeId from, Offset source, ByteSpan destination) override;
 
   bool progress() override;
-  bool receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
+  Received receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from() const noexcept override { return true; }
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm(Alarm alarm) override;
@@ -108,13 +108,17 @@ class HostTransport final : public Transport {
   bool take_up_senders();
   void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
   bool receive(HostPeer& peer);
-  bool take_line(HostPeer& peer, RingReader& reader, LineHead& head);
+  Received receive_any(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver);
+  void give_back(HostPeer& peer) {
+    if (peer.reader.give_back()) peer.memory->ring_if_armed();
+  }
+  DecodedLine take_line(HostPeer& peer, RingReader& reader);
   void blame(HostPeer& peer, LineHead malformed);
   template <class Use>
   bool take_multicast(HostPeer& peer, std::size_t at, const Use& use);
-  Message message_of(const HostPeer& peer, const LineHead& head) const noexcept;
-  void handle(HostPeer& peer, const LineHead& head);
-  void handle_own(HostPeer& peer, const LineHead& head);
+  Message message_of(const HostPeer& peer, LineHead head) const noexcept;
+  void handle(HostPeer& peer, LineHead head);
+  void handle_own(HostPeer& peer, LineHead head);
   void handle_put_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);
   void handle_get_request(HostPeer& peer, ConstByteSpan header);
   void handle_get_piece(HostPeer& peer, ConstByteSpan header, ConstByteSpan payload);

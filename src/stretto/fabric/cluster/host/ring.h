@@ -135,6 +135,22 @@ class RingReader {
     return line;
   }
 
+  /// Takes the next message if it is that one, and of one line. Its header is compared where it lies, and not read
+  /// again.
+  bool take(const Foreseen& foreseen) noexcept {
+    const std::size_t bytes = foreseen.header_bytes + foreseen.payload.size();
+    if (bytes > RingLine::inline_bytes) return false;
+    const RingLine& line = line_at(position_);
+    const LineHead head{static_cast<std::uint8_t>(foreseen.type), static_cast<std::uint16_t>(foreseen.header_bytes),
+                        static_cast<std::uint16_t>(foreseen.payload.size())};
+    if (line.word.load(std::memory_order_acquire) != encode_word(head, position_)) return false;
+    if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
+    copy_bytes(foreseen.payload.data(), {line.bytes + foreseen.header_bytes, foreseen.payload.size()});
+    ++position_;
+    is_claimed_ = false;
+    return true;
+  }
+
   /// Gives lines back in batches; returns whether it did, so that a waiting writer may have to be woken.
   bool give_back() noexcept {
     if (position_ - given_back_ < credit_batch(static_cast<std::uint32_t>(mask_ + 1))) return false;

@@ -81,6 +81,55 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
 }
 
 // Each reads all from where it began, and who has read least keeps the writer from going on. Readers come and go.
+// Whatever differs: what is taken is just what was foreseen, and all else stays.
+TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
+  Random random(5);
+  Ring ring;
+  std::uint64_t taken = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::byte> header = random_bytes(random, 4 * random.below(12));
+    const std::vector<std::byte> payload = random_bytes(random, random.below(64));
+    ASSERT_TRUE(ring.writer.try_write(kind, header, payload));
+    const std::size_t known = std::min<std::size_t>(4 * random.below(12), header.size());
+    std::vector<std::byte> beginning(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(known));
+    std::vector<std::byte> place(payload.size());
+    Foreseen foreseen{static_cast<MessageType>(kind), header.size(), beginning, place};
+    bool is_so = header.size() + payload.size() <= RingLine::inline_bytes;
+    switch (random.below(6)) {
+      case 0:
+        foreseen.type = MessageType::test_reply;
+        is_so = false;
+        break;
+      case 1:
+        foreseen.header_bytes += 4;
+        is_so = false;
+        break;
+      case 2:
+        place.push_back(std::byte{});
+        foreseen.payload = place;
+        is_so = false;
+        break;
+      case 3:
+        if (known == 0) break;
+        beginning[random.below(known)] ^= std::byte{1};
+        is_so = false;
+        break;
+      default: break;
+    }
+    ASSERT_EQ(ring.reader.take(foreseen), is_so) << i;
+    if (is_so) {
+      EXPECT_EQ(place, payload);
+      ++taken;
+    } else {
+      ASSERT_EQ(ring.reader.take(ring.buffer.data()).head,
+                (LineHead{kind, std::uint16_t(header.size()), std::uint16_t(payload.size())}));
+    }
+    EXPECT_FALSE(ring.reader.take(foreseen)) << "twice";
+    ring.reader.give_back();
+  }
+  EXPECT_GT(taken, 3000U);
+}
+
 TEST(Ring, SeveralReadersReadAllOfItSeeds) {
   struct Reader {
     std::unique_ptr<ConsumedCounter> consumed;
