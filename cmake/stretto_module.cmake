@@ -63,6 +63,7 @@ function(stretto_module name)
     set(visibility PUBLIC)
     add_library(stretto_${name} STATIC ${sources})
     target_link_libraries(stretto_${name} PUBLIC ${links} PRIVATE $<BUILD_INTERFACE:stretto_flags> ${libraries})
+    stretto_use_precompiled(stretto_${name} library)
   else()
     set(visibility INTERFACE)
     add_library(stretto_${name} INTERFACE)
@@ -128,6 +129,7 @@ function(stretto_test_program name)
   target_compile_definitions(${name} PRIVATE STRETTO_BINARY_FOLDER="${PROJECT_BINARY_DIR}/bin")
   # Only what is tested has to be fast: this saves a third of the time that tests take to compile.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  stretto_use_precompiled(${name} test)
   # A parameter is in a test's name as the test names it, not as it prints.
   gtest_discover_tests(${name} TEST_PREFIX "${arg_MODULE}/" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")

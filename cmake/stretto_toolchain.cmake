@@ -25,7 +25,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 find_program(STRETTO_CCACHE ccache)
 if(STRETTO_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${STRETTO_CCACHE}")
+  # What it has to be allowed for precompiled headers; no file of ours asks for the time of its compilation.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${STRETTO_CCACHE}")
 endif()
 
 # Linked by every target of ours, for itself alone: whoever uses the libraries compiles as they like.
