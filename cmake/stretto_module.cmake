@@ -6,7 +6,8 @@ set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 
 # One folder, one module: library, program and tests from the files that stand side by side in it.
 #
-#   stretto_module(NAME [DEPENDS module...] [LIBRARIES library...] [PROGRAM program] [TEST_TIMEOUT seconds])
+#   stretto_module(NAME [DEPENDS module...] [LIBRARIES library...] [PROGRAM program] [TEST_TIMEOUT seconds]
+#                  [TESTS_HAVE_ONE_THREAD])
 #
 # collects the folder's *.cc, recursively, by their names:
 #   *_multiprocess_test.cc  tests that start processes: program NAME_multiprocess_test, ctest label "multiprocess"
@@ -18,10 +19,11 @@ set(STRETTO_MODULES_FOLDER "${PROJECT_SOURCE_DIR}/src")
 #
 # DEPENDS names modules, seen by whoever depends on this one. LIBRARIES names what cmake/stretto_dependencies.cmake
 # lists (or any CMake target), seen by this module's own files only.
+# TESTS_HAVE_ONE_THREAD: not built under the thread sanitizer, which would see nothing in them.
 # apps/NAME uses the same function, with PROGRAM.
 
 function(stretto_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM;TEST_TIMEOUT" "DEPENDS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS_HAVE_ONE_THREAD" "PROGRAM;TEST_TIMEOUT" "DEPENDS;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "stretto_module(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -53,6 +55,9 @@ function(stretto_module name)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER tests EXCLUDE REGEX "_multiprocess_test\\.cc$")
+  if(arg_TESTS_HAVE_ONE_THREAD AND STRETTO_SANITIZE STREQUAL "thread")
+    set(tests)
+  endif()
   set(mains ${sources})
   list(FILTER mains INCLUDE REGEX "/main\\.cc$")
   set(fuzzers ${sources})
