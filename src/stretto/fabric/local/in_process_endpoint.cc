@@ -203,14 +203,17 @@ Received InProcessEndpoint::receive_from(NodeId peer, const Awaited& awaited, Me
     return Received::something;
   }
   const Message message = static_cast<MessageParcel*>(parcel)->message();
-  const bool is_foreseen = !lost(peer) && awaited.foreseen != nullptr && awaited.foreseen->is(message);
-  if (is_foreseen) {
-    copy_bytes(awaited.foreseen->payload.data(), message.payload);
-  } else if (!lost(peer)) {
-    receiver.on_message(message);
+  Received received = Received::something;
+  if (!lost(peer)) {
+    if (awaited.foreseen != nullptr && awaited.foreseen->is(message)) {
+      copy_bytes(awaited.foreseen->payload.data(), message.payload);
+      received = Received::foreseen;
+    } else {
+      receiver.on_message(message);
+    }
   }
   parcel->discard(parcel);
-  return is_foreseen ? Received::foreseen : Received::something;
+  return received;
 }
 
 void InProcessEndpoint::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,

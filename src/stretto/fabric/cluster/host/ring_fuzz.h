@@ -24,8 +24,7 @@ inline int fuzz_ring_reader(ConstByteSpan bytes) {
   // As by someone who foresees just what the next word says.
   const auto take_foreseen = [&](std::uint64_t position) {
     const std::uint64_t word = lines[position % lines.size()].word;
-    const LineHead said{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
-                        static_cast<std::uint16_t>(word >> 48U)};
+    const LineHead said = head_in(word);
     if (said.kind == no_kind || said.kind >= first_own_kind || said.payload_bytes > buffer.size()) return false;
     const Foreseen foreseen{
         static_cast<MessageType>(said.kind), said.header_bytes, {}, ByteSpan(buffer).first(said.payload_bytes)};

@@ -75,6 +75,12 @@ constexpr std::uint64_t encode_word(const LineHead& head, std::uint64_t position
          std::uint64_t{head.payload_bytes} << 48U;
 }
 
+/// What a word says, whatever it is worth.
+constexpr LineHead head_in(std::uint64_t word) noexcept {
+  return {static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
+          static_cast<std::uint16_t>(word >> 48U)};
+}
+
 enum class LineState : std::uint8_t { empty, message, bad };
 
 /// Fits into a register.
@@ -90,8 +96,7 @@ std::string_view fault_of(LineHead head) noexcept;
 /// a message obeys every limit that the reader's copying relies on.
 inline DecodedLine decode_word(std::uint64_t word, std::uint64_t position) noexcept {
   if (!holds_sequence(word, position)) return {};
-  const LineHead head{static_cast<std::uint8_t>(word >> 24U), static_cast<std::uint16_t>(word >> 32U),
-                      static_cast<std::uint16_t>(word >> 48U)};
+  const LineHead head = head_in(word);
   const bool is_message_of_above = head.kind != no_kind && head.kind < first_own_kind &&
                                    head.header_bytes <= max_header_bytes && head.bytes() <= max_message_bytes;
   const bool is_good = is_message_of_above || fault_of(head).empty();

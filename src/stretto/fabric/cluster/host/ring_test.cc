@@ -80,7 +80,6 @@ TEST(Ring, EveryMessageArrivesOnceAndWhole) {
   EXPECT_GT(refused, 100U) << "the ring was never full, so this test tested little";
 }
 
-// Each reads all from where it began, and who has read least keeps the writer from going on. Readers come and go.
 // Whatever differs: what is taken is just what was foreseen, and all else stays.
 TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
   Random random(5);
@@ -130,6 +129,7 @@ TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
   EXPECT_GT(taken, 3000U);
 }
 
+// Each reads all from where it began, and who has read least keeps the writer from going on. Readers come and go.
 TEST(Ring, SeveralReadersReadAllOfItSeeds) {
   struct Reader {
     std::unique_ptr<ConsumedCounter> consumed;
