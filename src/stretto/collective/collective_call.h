@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "stretto/base/bytes.h"
@@ -36,17 +37,19 @@ struct CallOfSet {
   bool is_fused = false;        ///< the call stands for several
 };
 
-/// What a call asks for, its form and its data aside.
+/// What a call asks for, its form and its data aside. Nothing but words, which are compared as such: for each small
+/// call.
 struct CallKind {
   schedule::Rank root = 0;
   schedule::Rank contributors = 0;     ///< general reduce: see schedule::Shape
   schedule::Rank inner_receivers = 0;  ///< likewise
   schedule::Rank auxiliaries = 0;      ///< allreduce: likewise
   std::uint32_t fingerprint = 0;       ///< see fingerprint_of; 0: calls are not compared by it
-  bool reproducible = false;           ///< terms are combined in the canonical tree
+  std::uint32_t reproducible = false;  ///< whether terms are combined in the canonical tree
 
-  friend bool operator==(const CallKind&, const CallKind&) = default;
+  friend bool operator==(const CallKind& a, const CallKind& b) noexcept { return same_words(bytes_of(a), bytes_of(b)); }
 };
+static_assert(std::has_unique_object_representations_v<CallKind>);
 
 /// A collective operation without its types: what the functions of collective.h hand to the executor.
 struct CollectiveCall : CallKind {
@@ -61,6 +64,8 @@ struct CollectiveCall : CallKind {
   std::shared_ptr<const CallOfSet> set;        ///< null where it is planned for itself
   std::shared_ptr<void> keep_alive;  ///< owns the buffers, if the caller does not: of a fused call, its FusedReduce
 
+  /// Whether it is no more than a form, a kind and two buffers, as most are.
+  bool is_simple() const noexcept { return lists == nullptr && set == nullptr; }
   schedule::Operation operation() const noexcept { return form->operation; }
   std::size_t element_bytes() const noexcept { return form->element_bytes; }
   /// Whether elements may lie there.
@@ -129,7 +134,7 @@ inline schedule::Shape shape_of(const CollectiveCall& call, schedule::Rank size)
   shape.inner_receivers = call.inner_receivers;
   shape.auxiliaries = call.auxiliaries;
   shape.commutative = call.reduction().commutative && !call.reproducible;
-  shape.reproducible = call.reproducible;
+  shape.reproducible = call.reproducible != 0;
   return shape;
 }
 

@@ -72,11 +72,6 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 constexpr unsigned looks_with_own_core = 128;
 /// After so many small calls, some 40 us, their caller sees to all else that peers may have sent.
 constexpr std::uint32_t calls_between_polls = 128;
-/// For as many of the smallest ones a call counts.
-std::uint32_t weight_of(const CallKey& key) noexcept {
-  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
-  return static_cast<std::uint32_t>(1 + (key.input_bytes + key.output_bytes) / bytes_of_one);
-}
 
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
@@ -110,6 +105,7 @@ CollectiveService::CollectiveService(Node& node, std::shared_ptr<Selector> selec
       selector_(std::move(selector)),
       reaches_all_(endpoint_.offset_for_peers(this, sizeof *this).has_value()),
       meetings_(reaches_all_ ? std::move(meetings) : nullptr),
+      settings_matter_(node.surroundings().reproducible || node.surroundings().check_calls),
       patient_looks_(node.surroundings().occupancy.nodes > node.surroundings().occupancy.cores ? 1
                                                                                                : looks_with_own_core) {
   for (const auto type : {fabric::MessageType::collective_data, fabric::MessageType::collective_ready,
@@ -163,12 +159,18 @@ Named CollectiveService::check_at(Rank me, const Group& group, const CollectiveC
   return named_algorithm(options, call, shape);
 }
 
+// For a call that is like one before, one function with `repeat` and what that goes by: a small call is little more.
 [[gnu::hot]] Event CollectiveService::start(const Group& group, CollectiveCall&& call,
                                             const CollectiveOptions& options) {
   const fabric::Context::HandOverAtEnd rest;
-  note_settings(call, options);
+  if (settings_matter_ || options.is_reproducible()) note_settings(call, options);
   Event completion;
   if (repeat(group, call, options, completion)) return completion;
+  return start_otherwise(group, std::move(call), options);
+}
+
+// REQUIRES: it is noted whether the call is reproducible.
+Event CollectiveService::start_otherwise(const Group& group, CollectiveCall&& call, const CollectiveOptions& options) {
   if (!options.auxiliaries()) return start_anew(group, std::move(call), options);
   call.auxiliaries = options.auxiliaries()->size();
   if (options.auxiliaries()->contains(node_.id())) call.lists.reset();  // nobody reads its shards
@@ -202,48 +204,62 @@ Event CollectiveService::start_anew(const Group& members, CollectiveCall&& call,
 
 // For what is done in one go and like a call before, whose operation was kept: nothing about it is to be checked again
 // but what is looked at here. Returns whether it is that, and nobody else has the baton.
-[[gnu::hot]] bool CollectiveService::repeat(const Group& group, CollectiveCall& call, const CollectiveOptions& options,
-                                            Event& completion) {
+[[gnu::always_inline]] inline bool CollectiveService::repeat(const Group& group, CollectiveCall& call,
+                                                             const CollectiveOptions& options, Event& completion) {
   if (!is_plain(call, options)) return false;
-  bool has_begun = false;
   bool polls = false;
-  try_run([&]() __attribute__((hot)) {
-    Named named;
-    if (!options.algorithm().empty()) {
-      // Another name than the last ones is looked up anew, which takes long.
-      const auto known = std::ranges::find_if(
-          named_last_, [&](const auto* each) { return each != nullptr && each->name() == options.algorithm(); });
-      if (known == named_last_.end()) return;
-      named = {*known, options.segments()};
-    }
-    const auto [its_stream, known] = find_known(group, call, options, named);
-    if (known == nullptr || !known->keeps_any()) return;
+  try {
+    const fabric::Context::Turn turn = endpoint_.context().try_turn(fabric::Context::Rest::kept);
+    if (!turn.has_begun()) return false;
+    const auto [its_stream, known] = find_repeated(group, call, options);
+    if (known == nullptr || !known->keeps_any()) return false;
     const unsigned looks = looks_inline(*known);
-    if (looks == 0 && bytes_of_longer(call) > piece_bytes) return;  // start_anew attends to it
+    if (looks == 0 && bytes_of_longer(call) > piece_bytes) return false;  // start_anew attends to it
     its_stream->make_room(1);
-    has_begun = true;
-    if (looks > 0) {
-      completion = run_inline(*its_stream, *known, std::move(call), options, looks);
-    } else {
-      find_meeting(*its_stream, group.size(), 1);
-      CollectiveOperation* const operation = known->take_kept(std::move(call), options);
-      completion = operation->completion();
-      if (may_meet_now(*its_stream, *known)) {
-        completion = operation->meet(*its_stream, *known);
-      } else {
-        operation->join(*its_stream, *known);
-      }
-    }
+    completion = looks > 0 ? run_inline(*its_stream, *known, std::move(call), options, looks)
+                           : run_kept(*its_stream, *known, std::move(call), options, group.size());
     polls = inline_calls_ >= calls_between_polls;
     if (polls) inline_calls_ = 0;
-  });
+  } catch (...) {
+    throw_to_caller();
+  }
   if (polls) endpoint_.context().serve(fabric::Context::Rest::kept);
-  return has_begun;
+  return true;
 }
 
-inline RecentCalls::Prepared CollectiveService::find_known(const Group& group, const CollectiveCall& call,
-                                                           const CollectiveOptions& options,
-                                                           const Named& named) noexcept {
+// REQUIRES: an operation is kept.
+Event CollectiveService::run_kept(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
+                                  const CollectiveOptions& options, Rank size) {
+  find_meeting(its_stream, size, 1);
+  CollectiveOperation* const operation = prepared.take_kept(std::move(call), options);
+  const Event completion = operation->completion();
+  if (may_meet_now(its_stream, prepared)) return operation->meet(its_stream, prepared);
+  operation->join(its_stream, prepared);
+  return completion;
+}
+
+// Few calls are not as simple as those that are found in line.
+[[gnu::always_inline]] inline RecentCalls::Prepared CollectiveService::find_repeated(
+    const Group& group, const CollectiveCall& call, const CollectiveOptions& options) noexcept {
+  if (call.is_simple() && options.algorithm().empty()) {
+    const RecentCalls::Prepared known = recent_calls_.find_simple(group, call, options);
+    if (known.preparation != nullptr) return known;
+  }
+  return find_named(group, call, options);
+}
+
+// Another name than the last ones is looked up anew, which takes long.
+RecentCalls::Prepared CollectiveService::find_named(const Group& group, const CollectiveCall& call,
+                                                    const CollectiveOptions& options) noexcept {
+  if (options.algorithm().empty()) return find_known(group, call, options, {});
+  const auto named = std::ranges::find_if(
+      named_last_, [&](const auto* each) { return each != nullptr && each->name() == options.algorithm(); });
+  if (named == named_last_.end()) return {};
+  return find_known(group, call, options, {*named, options.segments()});
+}
+
+RecentCalls::Prepared CollectiveService::find_known(const Group& group, const CollectiveCall& call,
+                                                    const CollectiveOptions& options, const Named& named) noexcept {
   const auto search = [&](std::uint64_t stream_id) { return search_prepared(stream_id, group, call, named); };
   return recent_calls_.find(group, call, options, named, search);
 }
@@ -271,7 +287,7 @@ bool CollectiveService::try_run(const Function& function) {
 // and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
   if (!prepared.may_be_inline) return 0;
-  inline_calls_ += weight_of(prepared.key);
+  inline_calls_ += prepared.weight;
   if (inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;
@@ -279,19 +295,22 @@ inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept 
 }
 
 // REQUIRES: an operation is kept, which takes it over where messages are missing.
-inline Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
-                                           const CollectiveOptions& options, unsigned looks) {
+[[gnu::always_inline]] inline Event CollectiveService::run_inline(Stream& its_stream, Preparation& prepared,
+                                                                  CollectiveCall&& call,
+                                                                  const CollectiveOptions& options, unsigned looks) {
   const Identity identity{its_stream.id(), its_stream.next_sequence(), prepared.digest};
   InlineRun run(*this, its_stream, *prepared.placed, call, identity, options.where().line(), inline_scratch_.data());
-  node_.engine().note_look();
   const bool is_over = run.run(looks);
   its_stream.take_sequence(1);  // now: what has come for it meanwhile is kept as what comes early
   prepared.inline_attempts.note(is_over);
-  if (is_over) {
-    its_stream.note_past(identity, options.where());
-    pass(its_stream, identity.sequence);
-    return no_event;
-  }
+  if (!is_over) return take_over(run, its_stream, prepared, std::move(call), options);
+  its_stream.note_past(identity, options.where());
+  pass(its_stream, identity.sequence);
+  return no_event;
+}
+
+Event CollectiveService::take_over(InlineRun& run, Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
+                                   const CollectiveOptions& options) {
   CollectiveOperation* const operation = prepared.take_kept(std::move(call), options);
   const Event completion = operation->completion();
   operation->take_over(its_stream, prepared, run);

@@ -38,6 +38,8 @@
 
 namespace stretto {
 
+class InlineRun;
+
 /// The executor of a node: runs schedules over the fabric (ARCHITECTURE.md: the life of one all-reduce).
 ///
 /// One per node, created with it. `start` may be called by any thread; the rest happens under the node's baton. No
@@ -182,7 +184,16 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   bool may_meet_now(Stream& its_stream, const Preparation& prepared) const noexcept;
   Event run_inline(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
                    unsigned looks);
+  Event take_over(InlineRun& run, Stream& its_stream, Preparation& prepared, CollectiveCall&& call,
+                  const CollectiveOptions& options);
+  Event run_kept(Stream& its_stream, Preparation& prepared, CollectiveCall&& call, const CollectiveOptions& options,
+                 Rank size);
+  RecentCalls::Prepared find_repeated(const Group& group, const CollectiveCall& call,
+                                      const CollectiveOptions& options) noexcept;
+  RecentCalls::Prepared find_named(const Group& group, const CollectiveCall& call,
+                                   const CollectiveOptions& options) noexcept;
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
+  Event start_otherwise(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
   Event start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);
   void on_message(const fabric::Message& message) override;
   void on_notification(NodeId from, fabric::Notification notification) override;
@@ -217,6 +228,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   PrivateReads private_reads_{endpoint_};
   Greetings greetings_{*this};
   Landings landings_;
+  const bool settings_matter_;      // see note_settings
   const unsigned patient_looks_;    // of an inline run for a message, if nothing else is under way
   std::uint32_t inline_calls_ = 0;  // since all else was seen to; a larger one counts as several
   alignas(Layout::scratch_alignment) std::array<std::byte, eager_bytes> inline_scratch_;  // of one at a time

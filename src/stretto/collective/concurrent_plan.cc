@@ -135,7 +135,7 @@ ConcurrentPlans::CallKey ConcurrentPlans::key_of(const ReduceCall& call) noexcep
           part.reduction().digest,
           part.fingerprint,
           part.reduction().commutative,
-          part.reproducible,
+          part.reproducible != 0,
           is_fusible(call)};
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/stream.h"
 #include "stretto/core/cause.h"
+#include "stretto/core/engine.h"
 #include "stretto/fabric/burst.h"
 
 namespace stretto {
@@ -14,13 +16,18 @@ namespace {
 
 // A look takes some nanoseconds, a peer that combines so many bytes about as long.
 constexpr std::size_t bytes_a_look = 64;
+// Of what is foreseen a look in a row takes less than one by itself: so many of them as long as so many of these.
+constexpr unsigned looks_in_a_row = 16;
+constexpr unsigned looks_of_a_row = 4;
 
 }  // namespace
 
 // Steps are in line: a small call is little more than they are.
 [[gnu::hot]] bool InlineRun::run(unsigned looks) {
-  if (plan_.lends) std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, false, {nullptr, 0}});
-  most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
+  if (plan_.lends) {
+    std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, false, {nullptr, 0}});
+    most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
+  }
   const auto or_fail = [this](auto&& part) {
     try {
       return part();
@@ -70,6 +77,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   switch (what.kind) {
     case schedule::StepKind::send: return send(what);
     case schedule::StepKind::receive:
+      note_look();
       if (!receive(what, looks)) return false;
       if (what.left_from != Plan::none) copy_lent(what);
       break;
@@ -79,9 +87,17 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   return true;
 }
 
+// While the first message is on its way, if one was sent.
+inline void InlineRun::note_look() {
+  if (!std::exchange(has_looked_, true)) service_.node().engine().note_look();
+}
+
+[[gnu::always_inline]] inline bool InlineRun::send(const PlacedStep& what) {
+  return what.is_lent ? send_lent(what) : send_data(what);
+}
+
 // What can't be read where it lies is sent, if it is little, or staged (decision 33).
-[[gnu::hot]] inline bool InlineRun::send(const PlacedStep& what) {
-  if (!what.is_lent) return send_data(what);
+[[gnu::hot]] bool InlineRun::send_lent(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
   if (!what.is_written_over(data, call_.output)) {
     auto offset = service_.endpoint().offset_for_peers(data.data(), data.size());
@@ -94,7 +110,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
   return data.size() <= what.most_sent() ? send_data(what) : stage(what);
 }
 
-inline bool InlineRun::send_data(const PlacedStep& what) {
+[[gnu::always_inline]] inline bool InlineRun::send_data(const PlacedStep& what) {
   header_.call.tag = what.tag;
   if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
   service_.send_unasked(what.node, header_.call, buffers_.bytes_of(what.data));
@@ -141,21 +157,29 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   const fabric::Foreseen data{fabric::MessageType::collective_data, sizeof(CallHeader),
                               stretto::bytes_of(header_.call).first(offsetof(CallHeader, line)),
                               buffers_.bytes_of(what.data)};
+  const bool is_foreseen = what.kind == schedule::StepKind::receive && !what.is_lent;
+  const bool looks_on = is_foreseen && looks > 1;
   const fabric::Awaited awaited{
       .bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes,
       .is_due = what.comes_after_send || looks == 1,
-      .foreseen = what.kind == schedule::StepKind::receive && !what.is_lent ? &data : nullptr,
+      .foreseen = is_foreseen ? &data : nullptr,
+      .looks = looks_on ? looks_in_a_row : 1,
   };
+  const unsigned looks_at_once = looks_on ? looks_of_a_row : 1;
   fabric::Endpoint& endpoint = service_.endpoint();
-  for (; looked_for_ != nullptr && !peer_failed_ && !comes_in_parts_ && looks > 0; --looks) {
-    if (endpoint.receive_from(what.node, awaited, *this) != fabric::Received::foreseen) continue;
-    service_.note_data_used(what.node, what.data.bytes);
-    looked_for_ = nullptr;
+  for (; looked_for_ != nullptr && !peer_failed_ && !comes_in_parts_ && looks > 0;
+       looks -= std::min(looks, looks_at_once)) {
+    if (endpoint.receive_from(what.node, awaited, *this) == fabric::Received::foreseen) {
+      service_.note_data_used(what.node, what.data.bytes);
+      looked_for_ = nullptr;
+      return true;
+    }
   }
   return looked_for_ == nullptr;
 }
 
 bool InlineRun::wait_for_readers(unsigned looks) {
+  if (out_ > 0) note_look();
   for (std::uint32_t step = 0; out_ > 0; ++step) {
     if (!passed_[step].is_out) continue;
     const PlacedStep& what = plan_.steps[step];

@@ -36,7 +36,7 @@ class InlineRun final : private fabric::MessageHandler {
         plan_(plan),
         call_(call),
         header_{{identity, 0, line}, 0, 0, 0},
-        next_(plan.steps.data()) {
+        next_(plan.steps.data() + plan.idle_steps) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
     buffers_.set_scratch(scratch);
@@ -69,9 +69,11 @@ class InlineRun final : private fabric::MessageHandler {
   void on_message(const fabric::Message& message) override;
   bool do_steps(unsigned looks);
   bool do_step(const PlacedStep& what, unsigned looks);
+  void note_look();
   bool send_all();
   bool send_alike(const PlacedStep& first);
   bool send(const PlacedStep& what);
+  bool send_lent(const PlacedStep& what);
   bool send_data(const PlacedStep& what);
   bool stage(const PlacedStep& what);
   void lend(const PlacedStep& what, std::uint64_t offset);
@@ -110,6 +112,7 @@ class InlineRun final : private fabric::MessageHandler {
   std::size_t receipts_ = 0;  // issued
   std::size_t most_receipts_ = 0;
   const PlacedStep* looked_for_ = nullptr;
+  bool has_looked_ = false;      // for any message
   bool peer_failed_ = false;     // that of the message that is looked for
   bool comes_in_parts_ = false;  // that message
   Cause failure_;

@@ -81,6 +81,7 @@ struct PlacedPlan {
   void use_multicasts(const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to);
 
   std::vector<PlacedStep> steps;
+  std::uint32_t idle_steps = 0;                                ///< so many of the first ones are copies of nothing
   std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
   /// Whether all that passes is small messages, and what is lent to be read at once.
   bool fits_inline = true;

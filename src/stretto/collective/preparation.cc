@@ -1,5 +1,6 @@
 #include "stretto/collective/preparation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "stretto/base/arena.h"
@@ -18,7 +19,26 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
   return digest;
 }
 
+std::uint32_t weight_of(const CallKey& key) noexcept {
+  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
+  return static_cast<std::uint32_t>(1 + (key.input_bytes + key.output_bytes) / bytes_of_one);
+}
+
 }  // namespace
+
+bool CallKey::is_of(const CollectiveCall& call, const Named& how) const noexcept {
+  return is_alike(call) && named_ == how && is_planned_as(call) && is_listed_as(call) && form_ == *call.form;
+}
+
+bool CallKey::is_planned_as(const CollectiveCall& call) const noexcept {
+  if (call.set == nullptr) return !is_planned_;
+  return is_planned_ && agreement_ == call.set->agreement && over_wires_ == call.set->over_wires;
+}
+
+bool CallKey::is_listed_as(const CollectiveCall& call) const noexcept {
+  return std::ranges::equal(block_offsets_, call.block_offsets()) &&
+         std::ranges::equal(output_offsets_, call.output_offsets());
+}
 
 std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
   const std::uint64_t agreement = call.set == nullptr ? 0 : call.set->agreement;
@@ -26,7 +46,8 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
                                            call.form->type_digest ^ (call.reduction().digest << 1U) ^ agreement));
 }
 
-Preparation::Preparation(CallKey its_key, const Plan& its_plan) noexcept : key(std::move(its_key)), plan(its_plan) {}
+Preparation::Preparation(CallKey its_key, const Plan& its_plan) noexcept
+    : key(std::move(its_key)), plan(its_plan), weight(weight_of(key)) {}
 
 Preparation::~Preparation() {
   while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);

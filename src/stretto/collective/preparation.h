@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,62 +17,49 @@ namespace stretto {
 class CollectiveOperation;
 class JointRun;
 
-/// Of what form calls are.
-class FormKey {
- public:
-  explicit FormKey(const CallForm& form) noexcept : form_(form), constant_(&form) {}
-
-  /// Of a constant it is seen by its address.
-  bool is_of(const CallForm& form, bool is_constant) const noexcept {
-    return (is_constant && &form == constant_) || form == form_;
-  }
-
- private:
-  CallForm form_;             // copied: that of a fused call, no constant, goes with it
-  const CallForm* constant_;  // or what was one such
-};
-
 /// In what the calls of a stream may differ, their buffers and shards aside.
-struct CallKey {
+class CallKey {
+ public:
   CallKey(const CollectiveCall& call, const Named& how)
-      : form(*call.form),
-        kind(call),
-        named(how),
-        is_planned(call.set != nullptr),
+      : simple_form_(call.is_simple() && how.algorithm == nullptr ? call.form : nullptr),
         input_bytes(call.input.size()),
         output_bytes(call.output.size()),
-        over_wires(is_planned ? call.set->over_wires : nullptr),
-        agreement(is_planned ? call.set->agreement : 0),
-        block_offsets(call.block_offsets().begin(), call.block_offsets().end()),
-        output_offsets(call.output_offsets().begin(), call.output_offsets().end()) {}
+        kind_(call),
+        form_(*call.form),
+        named_(how),
+        is_planned_(call.set != nullptr),
+        over_wires_(is_planned_ ? call.set->over_wires : nullptr),
+        agreement_(is_planned_ ? call.set->agreement : 0),
+        block_offsets_(call.block_offsets().begin(), call.block_offsets().end()),
+        output_offsets_(call.output_offsets().begin(), call.output_offsets().end()) {}
 
-  FormKey form;
-  CallKind kind;
-  Named named;      // by the caller
-  bool is_planned;  // together with others
-  std::size_t input_bytes;
-  std::size_t output_bytes;
-  const schedule::Algorithm* over_wires;   // see CallOfSet
-  std::uint64_t agreement;                 // likewise
-  std::vector<std::size_t> block_offsets;  // see CallLists
-  std::vector<std::size_t> output_offsets;
-
-  bool is_listed() const noexcept { return !block_offsets.empty(); }
+  /// Whether it is that of a simple call, which names no algorithm, and of its form, which is a constant.
+  bool is_of_simple(const CollectiveCall& call) const noexcept { return simple_form_ == call.form && is_alike(call); }
   /// Whether it is that of a call.
-  bool is_of(const CollectiveCall& call, const Named& how) const noexcept {
-    return form.is_of(*call.form, call.fused() == nullptr) && is_planned_as(call) && input_bytes == call.input.size() &&
-           output_bytes == call.output.size() && named == how && kind == call && is_listed_as(call);
-  }
-  bool is_planned_as(const CollectiveCall& call) const noexcept {
-    if (call.set == nullptr) return !is_planned;
-    return is_planned && agreement == call.set->agreement && over_wires == call.set->over_wires;
-  }
+  bool is_of(const CollectiveCall& call, const Named& how) const noexcept;
 
-  bool is_listed_as(const CollectiveCall& call) const noexcept {
-    if (call.lists == nullptr) return !is_listed();
-    return std::ranges::equal(block_offsets, call.block_offsets()) &&
-           std::ranges::equal(output_offsets, call.output_offsets());
+ private:
+  bool is_alike(const CollectiveCall& call) const noexcept {
+    return input_bytes == call.input.size() && output_bytes == call.output.size() && kind_ == call;
   }
+  bool is_planned_as(const CollectiveCall& call) const noexcept;
+  bool is_listed_as(const CollectiveCall& call) const noexcept;
+
+  const CallForm* simple_form_;  // of a simple call that names no algorithm; or null
+
+ public:
+  const std::size_t input_bytes;
+  const std::size_t output_bytes;
+
+ private:
+  CallKind kind_;
+  CallForm form_;                           // copied: that of a fused call, no constant, goes with it
+  Named named_;                             // by the caller
+  bool is_planned_;                         // together with others
+  const schedule::Algorithm* over_wires_;   // see CallOfSet
+  std::uint64_t agreement_;                 // likewise
+  std::vector<std::size_t> block_offsets_;  // see CallLists
+  std::vector<std::size_t> output_offsets_;
 };
 
 /// What all members must agree on in a call that goes by `plan`, which stands for operation, group size, root and
@@ -95,6 +81,7 @@ class Preparation {
   std::uint32_t digest = 0;  ///< see Identity
   std::unique_ptr<const PlacedPlan> placed;
   bool may_be_inline = false;  ///< whether an InlineRun can do such a call
+  std::uint32_t weight;        ///< for as many of the smallest of those it counts
   InlineAttempts inline_attempts;
   /// Where such calls are met for (see Meeting): everybody, once this node came last; else empty.
   std::vector<Meeting::Member> met;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "stretto/collective/collective_call.h"
@@ -18,18 +19,28 @@ class RecentCalls {
   struct Prepared {
     Stream* stream;
     Preparation* preparation;  ///< null: none is known
+
+    bool is_of(std::uint64_t stream_id) const noexcept { return stream->id() == stream_id; }
   };
 
+  /// How a simple call that names no algorithm was prepared; or nulls.
+  Prepared find_simple(const Group& group, const CollectiveCall& call,
+                       const CollectiveOptions& options) const noexcept {
+    const Prepared& recent = last_[place_of(group, call, options)];
+    const bool is_it = recent.preparation != nullptr && recent.is_of(Stream::id_of(group, options.mixed_key())) &&
+                       recent.preparation->key.is_of_simple(call);
+    return is_it ? recent : Prepared{};
+  }
   /// What is not known is found by `search(stream id)`.
   template <class Search>
   const Prepared& find(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
                        const Named& named, Search&& search) noexcept {
     const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
-    Prepared& known = last_[place_of(group, call, options) % last_.size()];
-    const bool is_as_last =
-        known.preparation != nullptr && known.stream->id() == stream_id && known.preparation->key.is_of(call, named);
-    if (!is_as_last) known = search(stream_id);
-    return known;
+    Prepared& recent = last_[place_of(group, call, options)];
+    const bool is_it =
+        recent.preparation != nullptr && recent.is_of(stream_id) && recent.preparation->key.is_of(call, named);
+    if (!is_it) recent = search(stream_id);
+    return recent;
   }
 
   /// That one goes.
@@ -40,15 +51,17 @@ class RecentCalls {
   }
 
  private:
-  // Of what is at hand without a look at memory. The group of what is planned may be a copy.
-  static std::uintptr_t place_of(const Group& group, const CollectiveCall& call,
-                                 const CollectiveOptions& options) noexcept {
-    const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
-    return reinterpret_cast<std::uintptr_t>(call.form) / 32 ^ reinterpret_cast<std::uintptr_t>(of_whom) / 16 ^
-           call.input.size() / 8 ^ options.mixed_key();
+  static constexpr std::size_t kept = 16;
+
+  // Of what is at hand without a look at memory.
+  static std::size_t place_of(const Group& group, const CollectiveCall& call,
+                              const CollectiveOptions& options) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(call.form) / 32 ^ reinterpret_cast<std::uintptr_t>(&group) / 16 ^
+            call.input.size() / 8 ^ options.mixed_key()) %
+           kept;
   }
 
-  std::array<Prepared, 16> last_{};
+  std::array<Prepared, kept> last_{};
 };
 
 }  // namespace stretto

@@ -170,7 +170,7 @@ TEST(Selector, WhatIsChosenTakesTheLeastVirtualTimeInsideAHostAndInPlace) {
     for (const schedule::Candidate& each : rank_candidates(request, schedule::built_in_costs())) {
       const double seconds = seconds_of(machine, operation, bytes, each.algorithm->name(), each.segments);
       EXPECT_LE(chosen, 1.02 * seconds) << machine << ", " << bytes << " bytes: " << each.algorithm->name() << ", "
-                                 << each.segments;
+                                        << each.segments;
     }
   }
 }

@@ -27,6 +27,8 @@ struct Awaited {
   /// Whether it is likely to be on its way, as where two nodes send to each other; or it is not waited for now.
   bool is_due = false;
   const Foreseen* foreseen = nullptr;  ///< that it is this one
+  /// How often to look for what is foreseen, one time right after the other, where that is what comes soonest.
+  unsigned looks = 1;
 };
 
 /// What came of a look for one.

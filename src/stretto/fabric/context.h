@@ -33,12 +33,44 @@ class Context {
   /// Queues `item` and serves the context, now or, if this thread is serving already, right after. Any thread.
   void post(Item* item) noexcept;
 
-  /// Runs what is queued and then `function()` under the baton before it returns, if nobody has that and this thread
-  /// serves no context: whoever has posted may be busy elsewhere. Not where what is queued outgrows its budget. Returns
-  /// whether it ran the function; throws what that throws. `rest`: see `serve`. Any thread.
+  /// A stay under a context's baton, if this thread has just taken that; it ends with its scope. In line, since small
+  /// calls are little more.
+  class Turn {
+   public:
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    [[gnu::always_inline]] ~Turn() {
+      if (!has_begun_) return;
+      if (!context_.has_work() && !this_thread_.others_wait) {
+        context_.unlock();
+        this_thread_.serves = false;
+        // Who found the baton taken has left its work to its holder.
+        if (!context_.has_work() || !context_.try_lock()) return;
+      }
+      context_.end_turn(rest_);
+    }
+
+    bool has_begun() const noexcept { return has_begun_; }
+
+   private:
+    friend class Context;
+    Turn(Context& context, Rest rest, bool has_baton) noexcept : context_(context), rest_(rest), has_begun_(has_baton) {
+      if (has_begun_) this_thread_.serves = true;
+    }
+
+    Context& context_;
+    Rest rest_;
+    bool has_begun_;
+  };
+
+  /// A turn that runs what is queued before it returns, if nobody has the baton and this thread serves no context:
+  /// whoever has posted may be busy elsewhere. It has not begun where what is queued outgrows its budget. `rest`: see
+  /// `serve`. Any thread.
+  Turn try_turn(Rest rest = Rest::handed_over) noexcept { return {*this, rest, try_lock_first(rest)}; }
+  /// Runs `function()` in such a turn. Returns whether it ran the function; throws what that throws.
   template <class F>
   bool try_run(F&& function, Rest rest = Rest::handed_over) {
-    const Turn turn(*this, rest, try_lock_first(rest));
+    const Turn turn = try_turn(rest);
     if (turn.has_begun()) std::forward<F>(function)();
     return turn.has_begun();
   }
@@ -136,33 +168,6 @@ class Context {
     bool serves;       ///< some context
     bool others_wait;  ///< it has to serve further ones, after this one
     bool keeps;        ///< what it has kept of some
-  };
-
-  /// A stay under a context's baton, if this thread has just taken that. In line, since small calls are little more.
-  class Turn {
-   public:
-    Turn(Context& context, Rest rest, bool has_baton) noexcept : context_(context), rest_(rest), has_begun_(has_baton) {
-      if (has_begun_) this_thread_.serves = true;
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn() {
-      if (!has_begun_) return;
-      if (!context_.has_work() && !this_thread_.others_wait) {
-        context_.unlock();
-        this_thread_.serves = false;
-        // Who found the baton taken has left its work to its holder.
-        if (!context_.has_work() || !context_.try_lock()) return;
-      }
-      context_.end_turn(rest_);
-    }
-
-    bool has_begun() const noexcept { return has_begun_; }
-
-   private:
-    Context& context_;
-    Rest rest_;
-    bool has_begun_;
   };
 
   void end_turn(Rest rest) noexcept;

@@ -139,7 +139,7 @@ bool HostTransport::make_edge(HostPeer& peer) {
 [[gnu::hot]] Received HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
   HostPeer& peer = peer_of(node);
   if (progressing_ || peer.standing != Standing::present) return Received::nothing;
-  if (awaited.foreseen != nullptr && peer.reader.take(*awaited.foreseen)) {
+  if (awaited.foreseen != nullptr && peer.reader.take(awaited)) {
     ++taken_;
     give_back(peer);
     return Received::foreseen;

@@ -35,8 +35,11 @@ std::uint64_t RingWriter::least_consumed() const noexcept {
 }
 
 // One line after the other, each with its word.
-void RingWriter::write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept {
+bool RingWriter::try_write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept {
+  const std::uint32_t lines = head.lines();
+  if (!has_room(lines)) return false;
   std::uint64_t position = written_;
+  written_ += lines;
   std::uint64_t word = encode_word(head, position);
   const auto end_line = [&] {
     line_at(position).word.store(word, std::memory_order_release);
@@ -58,9 +61,11 @@ void RingWriter::write_long(LineHead head, ConstByteSpan header, ConstByteSpan p
     end_line();
   }
   write_whole_lines_of(payload);
-  if (payload.empty()) return;
-  copy_bytes(line_at(position).bytes, payload);
-  end_line();
+  if (!payload.empty()) {
+    copy_bytes(line_at(position).bytes, payload);
+    end_line();
+  }
+  return true;
 }
 
 RingReader::RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,

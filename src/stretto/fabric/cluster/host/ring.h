@@ -53,17 +53,13 @@ class RingWriter {
   /// REQUIRES: the sizes are within the limits of message.h.
   bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
     const LineHead head{kind, static_cast<std::uint16_t>(header.size()), static_cast<std::uint16_t>(payload.size())};
-    const std::uint32_t count = head.lines();
-    if (!has_room(count)) return false;
-    if (count == 1) {
-      RingLine& line = line_at(written_);
-      copy_bytes(line.bytes, header);
-      copy_bytes(line.bytes + header.size(), payload);
-      line.word.store(encode_word(head, written_), std::memory_order_release);
-    } else {
-      write_long(head, header, payload);
-    }
-    written_ += count;
+    if (header.size() + payload.size() > RingLine::inline_bytes) return try_write_long(head, header, payload);
+    if (!has_room(1)) return false;
+    RingLine& line = line_at(written_);
+    copy_bytes(line.bytes, header);
+    copy_bytes(line.bytes + header.size(), payload);
+    line.word.store(encode_word(head, written_), std::memory_order_release);
+    ++written_;
     return true;
   }
 
@@ -78,7 +74,7 @@ class RingWriter {
  private:
   RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
   std::uint64_t least_consumed() const noexcept;
-  void write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  bool try_write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept;
 
   RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
@@ -135,15 +131,17 @@ class RingReader {
     return line;
   }
 
-  /// Takes the next message if it is that one, and of one line. Its header is compared where it lies, and not read
-  /// again.
-  bool take(const Foreseen& foreseen) noexcept {
+  /// Takes the next message if it is the one that is foreseen, and of one line, for which it looks as often as it is
+  /// told. Its header is compared where it lies, and not read again. REQUIRES: one is foreseen.
+  bool take(const Awaited& awaited) noexcept {
+    const Foreseen& foreseen = *awaited.foreseen;
     const std::size_t bytes = foreseen.header_bytes + foreseen.payload.size();
     if (bytes > RingLine::inline_bytes) return false;
     const RingLine& line = line_at(position_);
     const LineHead head{static_cast<std::uint8_t>(foreseen.type), static_cast<std::uint16_t>(foreseen.header_bytes),
                         static_cast<std::uint16_t>(foreseen.payload.size())};
-    if (line.word.load(std::memory_order_acquire) != encode_word(head, position_)) return false;
+    const std::uint64_t word = encode_word(head, position_);
+    if (line.word.load(std::memory_order_acquire) != word && !comes(line, word, awaited)) return false;
     if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
     copy_bytes(foreseen.payload.data(), {line.bytes + foreseen.header_bytes, foreseen.payload.size()});
     ++position_;
@@ -164,6 +162,18 @@ class RingReader {
 
  private:
   static constexpr std::size_t most_expected_lines = 4;
+
+  // Whether the next line has that word soon, which it did not have. A line that is better claimed first is left alone.
+  bool comes(const RingLine& line, std::uint64_t word, const Awaited& awaited) const noexcept {
+    if (!awaited.is_due && !is_claimed_ && claims_help()) return false;
+    for (unsigned look = 1; look < awaited.looks; ++look) {
+      finish_look_at_line();
+      const std::uint64_t seen = line.word.load(std::memory_order_acquire);
+      if (seen == word) return true;
+      if (holds_sequence(seen, position_)) break;
+    }
+    return false;
+  }
 
   const RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
   void claim() noexcept {

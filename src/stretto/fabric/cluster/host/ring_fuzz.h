@@ -28,7 +28,7 @@ inline int fuzz_ring_reader(ConstByteSpan bytes) {
     if (said.kind == no_kind || said.kind >= first_own_kind || said.payload_bytes > buffer.size()) return false;
     const Foreseen foreseen{
         static_cast<MessageType>(said.kind), said.header_bytes, {}, ByteSpan(buffer).first(said.payload_bytes)};
-    if (!reader.take(foreseen)) return false;
+    if (!reader.take(Awaited{.bytes = said.bytes(), .is_due = true, .foreseen = &foreseen, .looks = 2})) return false;
     if (said.bytes() > RingLine::inline_bytes || !holds_sequence(word, position)) std::abort();
     return true;
   };

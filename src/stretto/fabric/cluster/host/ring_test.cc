@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -93,6 +94,7 @@ TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
     std::vector<std::byte> beginning(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(known));
     std::vector<std::byte> place(payload.size());
     Foreseen foreseen{static_cast<MessageType>(kind), header.size(), beginning, place};
+    const auto looks = static_cast<unsigned>(random.below(3));
     bool is_so = header.size() + payload.size() <= RingLine::inline_bytes;
     switch (random.below(6)) {
       case 0:
@@ -115,7 +117,7 @@ TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
         break;
       default: break;
     }
-    ASSERT_EQ(ring.reader.take(foreseen), is_so) << i;
+    ASSERT_EQ(ring.reader.take(Awaited{.foreseen = &foreseen, .looks = looks}), is_so) << i;
     if (is_so) {
       EXPECT_EQ(place, payload);
       ++taken;
@@ -123,10 +125,38 @@ TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
       ASSERT_EQ(ring.reader.take(ring.buffer.data()).head,
                 (LineHead{kind, std::uint16_t(header.size()), std::uint16_t(payload.size())}));
     }
-    EXPECT_FALSE(ring.reader.take(foreseen)) << "twice";
+    EXPECT_FALSE(ring.reader.take(Awaited{.foreseen = &foreseen, .looks = looks})) << "twice";
     ring.reader.give_back();
   }
   EXPECT_GT(taken, 3000U);
+}
+
+TEST(Ring, WhatIsForeseenIsLookedForAsOftenAsTold) {
+  Ring ring;
+  constexpr int rounds = 2000;
+  std::atomic<int> looked_for{0};
+  std::thread writer([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      while (looked_for.load() != round) std::this_thread::yield();
+      const std::uint32_t text = static_cast<std::uint32_t>(round);
+      while (!ring.writer.try_write(kind, {}, bytes_of(text))) std::this_thread::yield();
+    }
+  });
+  int found = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    std::uint32_t text = 0;
+    const Foreseen foreseen{static_cast<MessageType>(kind), 0, {}, writable_bytes_of(text)};
+    looked_for.store(round);
+    if (ring.reader.take(Awaited{.is_due = true, .foreseen = &foreseen, .looks = ~0U})) {
+      ++found;
+      EXPECT_EQ(text, static_cast<std::uint32_t>(round));
+    } else {
+      while (ring.reader.take(ring.buffer.data()).state != LineState::message) std::this_thread::yield();
+    }
+    ring.reader.give_back();
+  }
+  writer.join();
+  EXPECT_EQ(found, rounds);
 }
 
 // Each reads all from where it began, and who has read least keeps the writer from going on. Readers come and go.
