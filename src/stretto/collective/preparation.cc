@@ -21,7 +21,7 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
 
 std::uint32_t weight_of(const CallKey& key) noexcept {
   constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
-  return static_cast<std::uint32_t>(1 + (key.input_bytes + key.output_bytes) / bytes_of_one);
+  return static_cast<std::uint32_t>(1 + (key.input_bytes() + key.output_bytes()) / bytes_of_one);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ class CallKey {
  public:
   CallKey(const CollectiveCall& call, const Named& how)
       : simple_form_(call.is_simple() && how.algorithm == nullptr ? call.form : nullptr),
-        input_bytes(call.input.size()),
-        output_bytes(call.output.size()),
+        input_bytes_(call.input.size()),
+        output_bytes_(call.output.size()),
         kind_(call),
         form_(*call.form),
         named_(how),
@@ -33,6 +33,8 @@ class CallKey {
         block_offsets_(call.block_offsets().begin(), call.block_offsets().end()),
         output_offsets_(call.output_offsets().begin(), call.output_offsets().end()) {}
 
+  std::size_t input_bytes() const noexcept { return input_bytes_; }
+  std::size_t output_bytes() const noexcept { return output_bytes_; }
   /// Whether it is that of a simple call, which names no algorithm, and of its form, which is a constant.
   bool is_of_simple(const CollectiveCall& call) const noexcept { return simple_form_ == call.form && is_alike(call); }
   /// Whether it is that of a call.
@@ -40,18 +42,14 @@ class CallKey {
 
  private:
   bool is_alike(const CollectiveCall& call) const noexcept {
-    return input_bytes == call.input.size() && output_bytes == call.output.size() && kind_ == call;
+    return input_bytes_ == call.input.size() && output_bytes_ == call.output.size() && kind_ == call;
   }
   bool is_planned_as(const CollectiveCall& call) const noexcept;
   bool is_listed_as(const CollectiveCall& call) const noexcept;
 
   const CallForm* simple_form_;  // of a simple call that names no algorithm; or null
-
- public:
-  const std::size_t input_bytes;
-  const std::size_t output_bytes;
-
- private:
+  std::size_t input_bytes_;
+  std::size_t output_bytes_;
   CallKind kind_;
   CallForm form_;                           // copied: that of a fused call, no constant, goes with it
   Named named_;                             // by the caller

@@ -26,42 +26,54 @@ class RecentCalls {
   /// How a simple call that names no algorithm was prepared; or nulls.
   Prepared find_simple(const Group& group, const CollectiveCall& call,
                        const CollectiveOptions& options) const noexcept {
-    const Prepared& recent = last_[place_of(group, call, options)];
-    const bool is_it = recent.preparation != nullptr && recent.is_of(Stream::id_of(group, options.mixed_key())) &&
-                       recent.preparation->key.is_of_simple(call);
-    return is_it ? recent : Prepared{};
+    for (const Prepared& recent : last_[set_of(&group, call, options)]) {
+      if (recent.preparation != nullptr && recent.is_of(Stream::id_of(group, options.mixed_key())) &&
+          recent.preparation->key.is_of_simple(call)) {
+        return recent;
+      }
+    }
+    return {};
   }
   /// What is not known is found by `search(stream id)`.
   template <class Search>
-  const Prepared& find(const Group& group, const CollectiveCall& call, const CollectiveOptions& options,
-                       const Named& named, Search&& search) noexcept {
+  Prepared find(const Group& group, const CollectiveCall& call, const CollectiveOptions& options, const Named& named,
+                Search&& search) noexcept {
     const std::uint64_t stream_id = Stream::id_of(group, options.mixed_key());
-    Prepared& recent = last_[place_of(group, call, options)];
-    const bool is_it =
-        recent.preparation != nullptr && recent.is_of(stream_id) && recent.preparation->key.is_of(call, named);
-    if (!is_it) recent = search(stream_id);
-    return recent;
+    // The group of what is planned may be a copy.
+    const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
+    Set& set = last_[set_of(of_whom, call, options)];
+    for (const Prepared& recent : set) {
+      if (recent.preparation != nullptr && recent.is_of(stream_id) && recent.preparation->key.is_of(call, named)) {
+        return recent;
+      }
+    }
+    set = {search(stream_id), set.front()};
+    return set.front();
   }
 
   /// That one goes.
   void forget(const Preparation& preparation) noexcept {
-    for (Prepared& each : last_) {
-      if (each.preparation == &preparation) each = {};
+    for (Set& set : last_) {
+      for (Prepared& each : set) {
+        if (each.preparation == &preparation) each = {};
+      }
     }
   }
 
  private:
-  static constexpr std::size_t kept = 16;
+  // Those that would have one place: calls of two kinds may take turns.
+  using Set = std::array<Prepared, 2>;
+  static constexpr std::size_t sets = 8;
 
   // Of what is at hand without a look at memory.
-  static std::size_t place_of(const Group& group, const CollectiveCall& call,
-                              const CollectiveOptions& options) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(call.form) / 32 ^ reinterpret_cast<std::uintptr_t>(&group) / 16 ^
+  static std::size_t set_of(const void* of_whom, const CollectiveCall& call,
+                            const CollectiveOptions& options) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(call.form) / 32 ^ reinterpret_cast<std::uintptr_t>(of_whom) / 16 ^
             call.input.size() / 8 ^ options.mixed_key()) %
-           kept;
+           sets;
   }
 
-  std::array<Prepared, kept> last_{};
+  std::array<Set, sets> last_{};
 };
 
 }  // namespace stretto
