@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <iterator>
 #include <set>
 
 #include "stretto/base/error.h"
@@ -28,18 +27,15 @@ class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
 };
 
 TEST_P(EveryAlgorithm, IsRightForAllSizesTo64) {
-  // A quarter of the address sanitizer's time would go here; sizes differ in numbers rather than in what is touched.
-  const Rank step_of_large = stretto::test::sanitized ? 5 : 1;
-  for (Rank size = 1; size <= 64; size += size < 19 ? 1 : step_of_large) {
+  for (const Rank size : test::sizes_to(64)) {
     for (const Shape& shape : test::shapes(algorithm(), size, 1, size <= 24 ? 3 : 1)) expect_right(algorithm(), shape);
   }
 }
 
 /// Above 24 ranks, where the test before this one makes one segment only.
 TEST_P(EveryAlgorithm, IsRightInSegmentsForSomeSizesTo64) {
-  constexpr Rank sizes[] = {27, 31, 32, 33, 48, 63, 64};
-  for (std::size_t i = 0; i < std::size(sizes); i += stretto::test::sanitized ? 3 : 1) {
-    for (const Shape& shape : test::shapes(algorithm(), sizes[i], 1, 3)) {
+  for (const Rank size : test::tried({27, 31, 32, 33, 48, 63, 64})) {
+    for (const Shape& shape : test::shapes(algorithm(), size, 1, 3)) {
       if (shape != algorithm().with_segments(shape, 1)) expect_right(algorithm(), shape);
     }
   }

@@ -27,7 +27,7 @@ const Algorithm& padded() { return find_algorithm("padded_doubling"); }
 Rank missing(Rank participants) { return std::bit_ceil(participants) - participants; }
 
 TEST(Auxiliaries, HelpRightlyInAnyNumber) {
-  for (Rank participants = 1; participants <= 64; ++participants) {
+  for (const Rank participants : test::sizes_to(64)) {
     for (Rank auxiliaries = 1; auxiliaries <= missing(participants) + 2; ++auxiliaries) {
       Shape shape = lent(participants, auxiliaries);
       for (const bool reproducible : {false, true}) {
@@ -100,7 +100,7 @@ Candidate chosen(Rank participants, Rank auxiliaries, std::uint64_t bytes, Link 
 }
 
 TEST(Auxiliaries, AreTakenOnlyWhereTheyAreOfferedAndHelp) {
-  for (Rank participants = 2; participants <= 64; ++participants) {
+  for (const Rank participants : test::sizes_to(64)) {
     for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{4096}, std::uint64_t{1} << 20U}) {
       const Candidate alone = chosen(participants, 0, bytes, Link::wire);
       const Candidate helped = chosen(participants, missing(participants), bytes, Link::wire);

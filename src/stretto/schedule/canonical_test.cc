@@ -54,7 +54,7 @@ TEST(CanonicalTree, IsTheAlignedOne) {
 TEST(CanonicalTree, IsThatOfTheSchedulesThatClaimItAndOfNoOthers) {
   for (const Algorithm* algorithm : algorithms()) {
     if (!is_reduction(algorithm->operation())) continue;
-    for (Rank size = 1; size <= 64; ++size) {
+    for (const Rank size : test::sizes_to(64)) {
       Shape shape = reproducible(*algorithm, size);
       if (algorithm->supports(shape)) {
         const auto violation = verify(*algorithm, shape);

@@ -252,7 +252,7 @@ TEST(CostModel, RanksOfAHostShareItsWire) {
 template <class Visit>
 void for_all(Rank most, Visit visit) {
   for (const Algorithm* const algorithm : algorithms()) {
-    for (Rank size = 1; size <= most; ++size) {
+    for (Rank size = 1; size <= test::exhaustive_to(most); ++size) {
       for (const Shape& shape : test::shapes(*algorithm, size, 2, 2)) {
         for (const std::uint64_t bytes : {8U, 4096U, 100'000U}) {
           for (const Link link : {Link::local, Link::host, Link::wire}) {

@@ -46,7 +46,8 @@ void expect_right(Rank p, Rank rp, Rank rnp) {
 }
 
 TEST(GeneralReduce, IsRightForAllParticipantsAndReceiversTo16) {
-  for_all_roles(16, [](Rank p, Rank rp, Rank rnp) { ASSERT_NO_FATAL_FAILURE(expect_right(p, rp, rnp)); });
+  for_all_roles(test::exhaustive_to(16),
+                [](Rank p, Rank rp, Rank rnp) { ASSERT_NO_FATAL_FAILURE(expect_right(p, rp, rnp)); });
 }
 
 TEST(GeneralReduce, IsRightForSomeParticipantsAndReceiversTo64Seeds) {

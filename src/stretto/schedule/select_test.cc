@@ -136,7 +136,7 @@ std::vector<Shape> shapes_of(Rank size) {
 }
 
 TEST(Select, CandidatesSupportTheShapeAndComeInOrder) {
-  for (Rank size = 1; size <= 64; size += size < 20 ? 1 : 7) {
+  for (Rank size = 1; size <= test::exhaustive_to(64); size += size < 20 ? 1 : 7) {
     for (Shape shape : shapes_of(size)) {
       shape.root = has_root(shape.operation) ? size - 1 : 0;
       for (const std::uint64_t bytes : {0U, 8U, 1U << 20U}) {

@@ -120,7 +120,7 @@ TEST(Simulate, SegmentsOverlapReductionsWithMessages) {
 
 TEST(Simulate, OneClockTellsTheTimeOfAllWhereAnAlgorithmIsSymmetric) {
   for (const Algorithm* algorithm : algorithms()) {
-    for (Rank size = 1; size <= 64; ++size) {
+    for (const Rank size : test::sizes_to(64)) {
       const Shape shape = test::shape(*algorithm, size);
       const std::uint64_t bytes = 100 * shape.blocks;
       const Prediction few = simulate(*algorithm, shape, bytes, network);

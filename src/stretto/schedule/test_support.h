@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,28 @@
 namespace stretto::schedule::test {
 
 using stretto::test::seeds;
+
+// What is tested here has one thread and is arithmetic: sizes differ in numbers rather than in what is touched. So
+// sanitizers see some of them only, and here is said which.
+
+/// Those of `sizes` that are tried: under sanitizers all to 17, and some of the larger ones.
+inline std::vector<Rank> tried(std::vector<Rank> sizes) {
+  if (stretto::test::sanitized) {
+    constexpr Rank large[] = {23, 32, 33, 47, 64};
+    std::erase_if(sizes, [&](Rank size) { return size > 17 && std::ranges::find(large, size) == std::end(large); });
+  }
+  return sizes;
+}
+
+/// Every size from 1 to `most`, as far as it is tried.
+inline std::vector<Rank> sizes_to(Rank most) {
+  std::vector<Rank> sizes(most);
+  std::iota(sizes.begin(), sizes.end(), Rank{1});
+  return tried(std::move(sizes));
+}
+
+/// The largest size of a test that goes through all shapes, or all mutations, of every size: half under sanitizers.
+constexpr Rank exhaustive_to(Rank most) { return stretto::test::sanitized ? (most + 1) / 2 : most; }
 
 /// Ranks on hosts: in order, four on each; in order, hosts of different sizes; in turn; without a pattern; on one host;
 /// each on its own. Those that differ.

@@ -92,7 +92,7 @@ class Mutator {
 class VerifierBites : public testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(VerifierBites, OnAnyStepOfSmallGroups) {
-  for (Rank size = 1; size <= (stretto::test::sanitized ? 5 : 9); ++size) {
+  for (Rank size = 1; size <= test::exhaustive_to(9); ++size) {
     std::vector<Rank> peers;
     for (Rank peer = 0; peer <= size; ++peer) peers.push_back(peer);  // itself and one who does not exist among them
     for (const Shape& shape : test::shapes(*GetParam(), size, size <= 6 ? 2 : 1, size <= 4 ? 2 : 1)) {
