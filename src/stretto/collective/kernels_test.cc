@@ -7,9 +7,11 @@
 #include <complex>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -20,12 +22,28 @@
 namespace stretto::kernels {
 namespace {
 
-using Combine = void (*)(void* out, const void* left, const void* right, std::size_t count);
+/// out[i] = left[i] (+) right[i].
+using Combine = std::function<void(void* out, const void* left, const void* right, std::size_t count)>;
+/// The same, and once more to `also` if it is not null.
+using CombineTwice = std::function<void(void* out, void* also, const void* left, const void* right, std::size_t count)>;
+
+/// What an operator does to numbers. All else depends on their type alone: it is compiled once for ten operators.
+template <class T>
+struct Meant {
+  T (*once)(T left, T right);
+  bool is_sum = false;
+  bool is_product = false;
+};
+
+template <class T, class Op>
+constexpr Meant<T> meant = {.once = [](T left, T right) -> T { return Op{}(left, right); },
+                            .is_sum = std::is_same_v<Op, Sum>,
+                            .is_product = std::is_same_v<Op, Product>};
 
 // Values that kernels could get wrong, and any others. Sums and products of signed integers must not overflow, which is
 // undefined.
-template <class T, class Op>
-T value(Random& random) {
+template <class T>
+T value(Random& random, [[maybe_unused]] const Meant<T>& of) {
   if constexpr (std::is_floating_point_v<T>) {
     using Limits = std::numeric_limits<T>;
     const T special[] = {T{0},
@@ -45,8 +63,8 @@ T value(Random& random) {
   } else {
     if (random.below(3) == 0) return static_cast<T>(random.below(2));
     const auto any = static_cast<T>(random());
-    if constexpr (std::is_signed_v<T> && std::is_same_v<Op, Sum>) return static_cast<T>(any / 2);
-    if constexpr (std::is_signed_v<T> && std::is_same_v<Op, Product>) return static_cast<T>(any >> (4 * sizeof(T) + 1));
+    if (std::is_signed_v<T> && of.is_sum) return static_cast<T>(any / 2);
+    if (std::is_signed_v<T> && of.is_product) return static_cast<T>(any >> (4 * sizeof(T) + 1));
     return any;
   }
 }
@@ -76,19 +94,20 @@ bool have_same_bits(const T& a, const T& b) {
   return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(T)) == 0;
 }
 
-template <class T, class Op>
-bool is_right(T got, T left, T right) {
-  const T expected = Op{}(left, right);
+template <class T>
+bool is_right(const Meant<T>& meant, T got, T left, T right) {
+  const T expected = meant.once(left, right);
   // Which of two NaNs their sum is depends on the order in which the compiler has its operands.
-  if constexpr (std::is_floating_point_v<T> && (std::is_same_v<Op, Sum> || std::is_same_v<Op, Product>)) {
-    if (std::isnan(expected)) return std::isnan(got);
+  if constexpr (std::is_floating_point_v<T>) {
+    if ((meant.is_sum || meant.is_product) && std::isnan(expected)) return std::isnan(got);
   }
   return have_same_bits(got, expected);
 }
 
 /// What is wrong with what `combine` does in this case; empty if nothing is.
-template <class T, class Op>
-std::string complaint(Combine combine, const Case& what, const std::array<Buffer<T>, 3>& values) {
+template <class T>
+std::string complaint(const Combine& combine, const Meant<T>& meant, const Case& what,
+                      const std::array<Buffer<T>, 3>& values) {
   std::array<Buffer<T>, 3> used = values;
   const T* const left = used[1].elements.data() + what.left;
   const T* const right = used[2].elements.data() + what.right;
@@ -99,7 +118,7 @@ std::string complaint(Combine combine, const Case& what, const std::array<Buffer
   std::array<Buffer<T>, 3> expected = values;
   for (std::size_t i = 0; i < what.count; ++i) {
     T& got = used[target].elements[skip + i];
-    if (!is_right<T, Op>(got, values[1].elements[what.left + i], values[2].elements[what.right + i])) {
+    if (!is_right(meant, got, values[1].elements[what.left + i], values[2].elements[what.right + i])) {
       return "element " + std::to_string(i) + " of " + std::to_string(what.count);
     }
     std::memcpy(&expected[target].elements[skip + i], &got, sizeof(T));
@@ -109,12 +128,12 @@ std::string complaint(Combine combine, const Case& what, const std::array<Buffer
 }
 
 /// The first complaint of all lengths, places and alignments.
-template <class T, class Op>
-std::string complaint(Combine combine) {
+template <class T>
+std::string complaint(const Combine& combine, const Meant<T>& meant) {
   Random random(26);
   std::array<Buffer<T>, 3> values;
   for (Buffer<T>& buffer : values) {
-    for (T& element : buffer.elements) element = value<T, Op>(random);
+    for (T& element : buffer.elements) element = value(random, meant);
   }
   constexpr std::size_t line = Buffer<T>::line;
   constexpr std::size_t most = Buffer<T>::room - line;
@@ -126,7 +145,7 @@ std::string complaint(Combine combine) {
       const std::size_t left = random.below(line);
       const std::size_t right = random.below(line);
       for (const Place place : {Place::apart, Place::left, Place::right}) {
-        const std::string said = complaint<T, Op>(combine, {count, out, left, right, place}, values);
+        const std::string said = complaint(combine, meant, {count, out, left, right, place}, values);
         if (!said.empty()) return said;
       }
     }
@@ -134,60 +153,61 @@ std::string complaint(Combine combine) {
   return "";
 }
 
-template <class T, class Op, InstructionSet set>
-void by(void* out, const void* left, const void* right, std::size_t count) {
-  combine_by<T, Op>(set, out, nullptr, left, right, count);
-}
-
-template <class T, class Op>
-void by_reduction(void* out, const void* left, const void* right, std::size_t count) {
-  reduction_of<T, Op>.combine(nullptr, out, left, right, count);
-}
-
-// Stores twice by `combine`, the second time apart from all others or where the right terms are, and looks there.
-template <class T, bool over_right, class CombineTwice>
-void twice(const CombineTwice& combine, const void* out, const void* right, std::size_t count) {
-  std::vector<Buffer<T>> beside(1);
-  const std::size_t skip = count % Buffer<T>::line;  // aligned otherwise than `out` is
-  T* const also = beside[0].elements.data() + skip;
-  if (over_right) std::memcpy(static_cast<void*>(also), right, count * sizeof(T));
-  std::vector<Buffer<T>> expected = beside;
-  combine(also, over_right ? also : right);
-  std::memcpy(static_cast<void*>(expected[0].elements.data() + skip), out, count * sizeof(T));
-  EXPECT_TRUE(have_same_bits(beside[0], expected[0])) << count << " elements, the second time";
-}
-
-template <class T, class Op, InstructionSet set, bool over_right>
-void twice_by(void* out, const void* left, const void* right, std::size_t count) {
-  const auto combine = [&](void* also, const void* terms) { combine_by<T, Op>(set, out, also, left, terms, count); };
-  twice<T, over_right>(combine, out, right, count);
-}
-
-template <class T, class Op, bool over_right>
-void twice_by_reduction(void* out, const void* left, const void* right, std::size_t count) {
-  const auto combine = [&](void* also, const void* terms) {
-    reduction_of<T, Op>.combine_twice(nullptr, out, also, left, terms, count);
+/// Stores twice by `combine`, the second time apart from all others or where the right terms are, and looks there.
+template <class T>
+Combine twice(const CombineTwice& combine, bool over_right) {
+  return [&combine, over_right](void* out, const void* left, const void* right, std::size_t count) {
+    std::vector<Buffer<T>> beside(1);
+    const std::size_t skip = count % Buffer<T>::line;  // aligned otherwise than `out` is
+    T* const also = beside[0].elements.data() + skip;
+    if (over_right) std::memcpy(static_cast<void*>(also), right, count * sizeof(T));
+    std::vector<Buffer<T>> expected = beside;
+    combine(out, also, left, over_right ? also : right, count);
+    std::memcpy(static_cast<void*>(expected[0].elements.data() + skip), out, count * sizeof(T));
+    EXPECT_TRUE(have_same_bits(beside[0], expected[0])) << count << " elements, the second time";
   };
-  twice<T, over_right>(combine, out, right, count);
 }
 
-template <class T, class Op, InstructionSet set>
-void check_instruction_set(const char* name) {
-  if (!is_supported(set)) return;
-  for (const Combine each : {&by<T, Op, set>, &twice_by<T, Op, set, false>, &twice_by<T, Op, set, true>}) {
-    EXPECT_EQ((complaint<T, Op>(each)), "") << name;
+Combine once(const CombineTwice& combine) {
+  return [&combine](void* out, const void* left, const void* right, std::size_t count) {
+    combine(out, nullptr, left, right, count);
+  };
+}
+
+template <class T>
+void check(const CombineTwice& combine, const Meant<T>& meant, std::string_view name) {
+  for (const Combine& each : {once(combine), twice<T>(combine, false), twice<T>(combine, true)}) {
+    EXPECT_EQ(complaint(each, meant), "") << name;
   }
+}
+
+using CombineBy = void (*)(InstructionSet set, void* out, void* also, const void* left, const void* right,
+                           std::size_t count) noexcept;
+
+CombineTwice by(InstructionSet set, CombineBy combine) {
+  return [set, combine](void* out, void* also, const void* left, const void* right, std::size_t count) {
+    combine(set, out, also, left, right, count);
+  };
+}
+
+CombineTwice by(const Reduction& reduction) {
+  return [&reduction](void* out, void* also, const void* left, const void* right, std::size_t count) {
+    if (also != nullptr) return reduction.combine_twice(nullptr, out, also, left, right, count);
+    reduction.combine(nullptr, out, left, right, count);
+  };
+}
+
+template <class T>
+void check_kernels(CombineBy combine, const Reduction& reduction, const Meant<T>& meant, const std::string& name) {
+  for (const InstructionSet set : {InstructionSet::base, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (is_supported(set)) check(by(set, combine), meant, name + " by " + std::string(name_of(set)));
+  }
+  check(by(reduction), meant, name);
 }
 
 template <class T, class Op>
 void check_operator(const char* name) {
-  check_instruction_set<T, Op, InstructionSet::base>(name);
-  check_instruction_set<T, Op, InstructionSet::avx2>(name);
-  check_instruction_set<T, Op, InstructionSet::avx512>(name);
-  for (const Combine each :
-       {&by_reduction<T, Op>, &twice_by_reduction<T, Op, false>, &twice_by_reduction<T, Op, true>}) {
-    EXPECT_EQ((complaint<T, Op>(each)), "") << name;
-  }
+  check_kernels(&combine_by<T, Op>, reduction_of<T, Op>, meant<T, Op>, name);
 }
 
 template <class T>
@@ -292,14 +312,15 @@ struct RoundedToFloat {
 };
 
 TEST(Kernels, BrokenOnesAreCaught) {
-  EXPECT_NE((complaint<double, Minimum>(&loop<NumberRatherThanNan>)), "");
-  EXPECT_NE((complaint<double, Minimum>(&loop<RightOneOfEquals>)), "");
-  EXPECT_NE((complaint<double, Sum>(&loop<NoTail<Sum>>)), "");
-  EXPECT_NE((complaint<double, Sum>(&loop<WholeVectors<Sum>>)), "");
-  EXPECT_NE((complaint<double, Sum>(&loop<TakesItToBeAligned<Sum>>)), "");
-  EXPECT_NE((complaint<double, Sum>(&loop<WritesBeforeItReads<Sum>>)), "");
-  EXPECT_NE((complaint<double, Sum>(&loop<RoundedToFloat>)), "");
-  EXPECT_NE((complaint<double, Sum>(&by<double, Product, InstructionSet::base>)), "");
+  EXPECT_NE(complaint(&loop<NumberRatherThanNan>, meant<double, Minimum>), "");
+  EXPECT_NE(complaint(&loop<RightOneOfEquals>, meant<double, Minimum>), "");
+  EXPECT_NE(complaint(&loop<NoTail<Sum>>, meant<double, Sum>), "");
+  EXPECT_NE(complaint(&loop<WholeVectors<Sum>>, meant<double, Sum>), "");
+  EXPECT_NE(complaint(&loop<TakesItToBeAligned<Sum>>, meant<double, Sum>), "");
+  EXPECT_NE(complaint(&loop<WritesBeforeItReads<Sum>>, meant<double, Sum>), "");
+  EXPECT_NE(complaint(&loop<RoundedToFloat>, meant<double, Sum>), "");
+  const CombineTwice product = by(InstructionSet::base, &combine_by<double, Product>);
+  EXPECT_NE(complaint(once(product), meant<double, Sum>), "");
 }
 
 }  // namespace
