@@ -49,8 +49,9 @@ T exact_value(NodeId node, std::size_t index) {
   }
 }
 
-// Reductions of `count` elements of each node, which are under way together, against one term after the other.
-template <class T, class Op>
+// Reductions of `count` elements of each node, which are under way together, against one term after the other. Knows
+// the elements' type alone, so that it is compiled once for ten operators.
+template <class T>
 class OperatorTrial {
  public:
   OperatorTrial(Node& node, std::size_t count)
@@ -58,19 +59,25 @@ class OperatorTrial {
     for (std::size_t i = 0; i < input().size(); ++i) input()[i] = exact_value<T>(node.id(), i);
   }
 
-  std::vector<Event> start(const Op& op) const {
-    const std::span<const T> whole = input();
-    const std::span<const T> mine = whole.first(count_);
-    return {allreduce(node_, all_, mine, output(0), op), reduce(node_, all_, mine, output(1), op, root()),
-            scan(node_, all_, mine, output(2), op), reduce_scatter(node_, all_, whole, output(3), op)};
+  template <class Op>
+  static Event start(const OperatorTrial& trial) {
+    const std::span<const T> whole = trial.input();
+    const std::span<const T> mine = whole.first(trial.count_);
+    Node& node = trial.node_;
+    const Group& all = trial.all_;
+    return node.merge(std::vector<Event>{
+        allreduce(node, all, mine, trial.output(0), Op{}), reduce(node, all, mine, trial.output(1), Op{}, trial.root()),
+        scan(node, all, mine, trial.output(2), Op{}), reduce_scatter(node, all, whole, trial.output(3), Op{})});
   }
 
-  void expect(const Op& op) const {
+  using Once = T (*)(T left, T right);
+
+  void expect(Once once, const char* name) const {
     const Rank me = all_.rank_of(node_.id());
-    expect_combined("allreduce", output(0), all_, 0, op);
-    if (me == root()) expect_combined("reduce", output(1), all_, 0, op);
-    expect_combined("scan", output(2), test::first_ranks(all_, me + 1), 0, op);
-    expect_combined("reduce_scatter", output(3), all_, me * count_, op);
+    expect_combined("allreduce", output(0), all_, 0, once, name);
+    if (me == root()) expect_combined("reduce", output(1), all_, 0, once, name);
+    expect_combined("scan", output(2), test::first_ranks(all_, me + 1), 0, once, name);
+    expect_combined("reduce_scatter", output(3), all_, me * count_, once, name);
   }
 
  private:
@@ -79,12 +86,12 @@ class OperatorTrial {
   std::span<T> output(std::size_t number) const { return {memory_.get() + number * count_, count_}; }
   std::span<T> input() const { return {memory_.get() + 4 * count_, all_.size() * count_}; }
 
-  void expect_combined(const char* operation, std::span<const T> is, const Group& terms, std::size_t first,
-                       const Op& op) const {
+  void expect_combined(const char* operation, std::span<const T> is, const Group& terms, std::size_t first, Once once,
+                       const char* name) const {
     for (std::size_t i = 0; i < is.size(); ++i) {
-      if (is[i] == serial(terms, op, [&](NodeId member) { return exact_value<T>(member, first + i); })) continue;
-      ADD_FAILURE() << "node " << node_.id() << ", " << operation << " of " << typeid(T).name() << " by "
-                    << typeid(Op).name() << ", element " << i << " of " << count_;
+      if (is[i] == serial(terms, once, [&](NodeId member) { return exact_value<T>(member, first + i); })) continue;
+      ADD_FAILURE() << "node " << node_.id() << ", " << operation << " of " << typeid(T).name() << " by " << name
+                    << ", element " << i << " of " << count_;
       return;
     }
   }
@@ -95,15 +102,21 @@ class OperatorTrial {
   std::unique_ptr<T[]> memory_;  // a vector of bools is no array
 };
 
-template <class T, class Op>
-Task<> check_operator(Node& node, Op op) {
+template <class T>
+Task<> check_trials(Node& node, Event (*start)(const OperatorTrial<T>&), T (*once)(T, T), const char* name) {
   static constexpr std::size_t around_vectors[] = {1, 9, 33, 7, 8, 31, 1000};
   for (const std::size_t count : std::span(around_vectors).first(test::sanitized ? 3 : 7)) {
-    const OperatorTrial<T, Op> trial(node, count);
-    const Event done = node.merge(trial.start(op));
+    const OperatorTrial<T> trial(node, count);
+    const Event done = start(trial);
     co_await done;
-    trial.expect(op);
+    trial.expect(once, name);
   }
+}
+
+template <class T, class Op>
+Task<> check_operator(Node& node, Op /*op*/) {
+  const auto once = [](T left, T right) -> T { return Op{}(left, right); };
+  return check_trials<T>(node, &OperatorTrial<T>::template start<Op>, once, typeid(Op).name());
 }
 
 template <class T>
