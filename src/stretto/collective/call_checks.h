@@ -32,7 +32,7 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
   };
   return !options.precondition().exists() && !options.auxiliaries() &&
          (call.is_simple() || (call.shards().empty() && call.fused() == nullptr)) &&
-         (are_apart(call.input, call.output) || are_the_same());
+         bytes_of_longer(call) <= schedule::most_in_one_go && (are_apart(call.input, call.output) || are_the_same());
 }
 
 }  // namespace stretto

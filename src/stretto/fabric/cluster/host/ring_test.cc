@@ -20,11 +20,11 @@ namespace {
 constexpr std::uint8_t kind = static_cast<std::uint8_t>(MessageType::test);
 
 struct Ring {
-  std::vector<RingLine> lines = std::vector<RingLine>(least_ring_lines);
   ConsumedCounter consumed;
+  std::vector<RingLine> lines = std::vector<RingLine>(least_ring_lines);
+  std::vector<std::byte> buffer = std::vector<std::byte>(max_message_line_bytes);
   RingWriter writer{lines.data(), least_ring_lines, &consumed};
   RingReader reader{lines.data(), least_ring_lines, &consumed};
-  std::vector<std::byte> buffer = std::vector<std::byte>(max_message_line_bytes);
 };
 
 std::vector<std::byte> random_bytes(Random& random, std::size_t size) {
