@@ -395,12 +395,19 @@ bool CollectiveService::can_receive_from(const Group& group) const {
 }
 
 std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, const CollectiveCall& call,
-                                                           const Group& members) const {
+                                                           const Group& members) {
   auto placed = std::make_unique<PlacedPlan>(plan, Layout(call, plan.schedule().shape), members,
                                              schedule::lending_limits(placement_of(members), members.size()),
                                              [this](NodeId node) { return endpoint_.maps(node); });
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
+  placed->use_ways([this](NodeId node) -> fabric::Way& { return way_to(node); });
   return placed;
+}
+
+fabric::Way& CollectiveService::way_to(NodeId node) {
+  std::unique_ptr<fabric::Way>& way = ways_[node];
+  if (way == nullptr) way = endpoint_.way_to(node);
+  return *way;
 }
 
 [[gnu::hot]] bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallHeader& header,

@@ -81,12 +81,12 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
   EagerWindow& eager_window() noexcept { return eager_window_; }
-  /// Sends data, which are counted in the window: unless it throws.
-  void send_unasked(NodeId to, const CallHeader& header, ConstByteSpan data) {
+  /// Sends the data of a step, which are counted in the window: unless it throws.
+  void send_unasked(const PlacedStep& what, const CallHeader& header, ConstByteSpan data) {
     try {
-      endpoint_.send(to, fabric::MessageType::collective_data, bytes_of(header), data);
+      what.way->send(fabric::MessageType::collective_data, bytes_of(header), data);
     } catch (...) {
-      eager_window_.give_back(to, EagerWindow::cost_of(data.size()));
+      eager_window_.give_back(what.node, EagerWindow::cost_of(data.size()));
       throw;
     }
   }
@@ -109,7 +109,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   /// Why nothing is to begin any more; null while all goes on.
   const Cause& cancelled() const noexcept { return cancelled_; }
   /// A plan for such calls of these members.
-  std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members) const;
+  std::unique_ptr<const PlacedPlan> place(const Plan& plan, const CollectiveCall& call, const Group& members);
   /// What lies between the members.
   schedule::Link link_of(const Group& group) const;
   /// How they are placed, where they meet for whatever small calls they may meet for (see may_meet).
@@ -201,6 +201,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void on_peer_left(NodeId peer) override;
   void on_peer_ended(NodeId peer) override { on_peer_left(peer); }
   void begin_one(CollectiveOperation& operation);
+  fabric::Way& way_to(NodeId node);
   void send_or_lose(NodeId to, fabric::MessageType type, ConstByteSpan header, ConstByteSpan text);
   void note_used(const fabric::Message& message);
   void say_used(NodeId to, std::uint64_t cost);
@@ -223,6 +224,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   UnderWay under_way_;
   std::array<const schedule::Algorithm*, 2> named_last_{};  // by callers
   EagerWindow eager_window_;
+  std::map<NodeId, std::unique_ptr<fabric::Way>> ways_;
   Receipts receipts_{endpoint_.segment()};
   std::map<NodeId, SharedCopy> copies_;
   PrivateReads private_reads_{endpoint_};

@@ -113,7 +113,7 @@ inline void InlineRun::note_look() {
 [[gnu::always_inline]] inline bool InlineRun::send_data(const PlacedStep& what) {
   header_.call.tag = what.tag;
   if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
-  service_.send_unasked(what.node, header_.call, buffers_.bytes_of(what.data));
+  service_.send_unasked(what, header_.call, buffers_.bytes_of(what.data));
   return true;
 }
 
@@ -144,7 +144,7 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
     header_.receipt = receipts.offset(receipts_++);
   }
   header_.receipt_number = lent.receipt.number();
-  service_.endpoint().send(what.node, fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
+  what.way->send(fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
   lent.is_out = true;
   ++out_;
 }
@@ -166,10 +166,9 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
       .looks = looks_on ? looks_in_a_row : 1,
   };
   const unsigned looks_at_once = looks_on ? looks_of_a_row : 1;
-  fabric::Endpoint& endpoint = service_.endpoint();
   for (; looked_for_ != nullptr && !peer_failed_ && !comes_in_parts_ && looks > 0;
        looks -= std::min(looks, looks_at_once)) {
-    if (endpoint.receive_from(what.node, awaited, *this) == fabric::Received::foreseen) {
+    if (what.way->receive(awaited, *this) == fabric::Received::foreseen) {
       service_.note_data_used(what.node, what.data.bytes);
       looked_for_ = nullptr;
       return true;
@@ -329,7 +328,7 @@ void InlineRun::say_read(std::uint32_t receive) {
   if (!is_lent(receive) || passed_[receive].receipt.end()) return;
   const PlacedStep& what = plan_.steps[receive];
   header_.call.tag = what.tag;
-  service_.endpoint().send(what.node, fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});
+  what.way->send(fabric::MessageType::collective_done, stretto::bytes_of(header_.call), {});
 }
 
 }  // namespace stretto

@@ -76,7 +76,7 @@ void CollectiveOperation::send_beyond_window(std::uint32_t step) {
 [[gnu::hot]] void CollectiveOperation::send_data(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   header_.tag = what.tag;
-  service_.send_unasked(what.node, header_, data_of(step));
+  service_.send_unasked(what, header_, data_of(step));
   complete_step(step);
 }
 

@@ -242,4 +242,10 @@ void PlacedPlan::use_multicasts(
   }
 }
 
+void PlacedPlan::use_ways(const std::function<fabric::Way&(NodeId)>& way_to) {
+  for (PlacedStep& step : steps) {
+    if (step.is_message()) step.way = &way_to(step.node);
+  }
+}
+
 }  // namespace stretto

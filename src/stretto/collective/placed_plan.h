@@ -14,6 +14,7 @@
 #include "stretto/collective/plan.h"
 #include "stretto/collective/step_states.h"
 #include "stretto/fabric/multicast.h"
+#include "stretto/fabric/way.h"
 #include "stretto/schedule/cost_table.h"
 #include "stretto/schedule/lending_limits.h"
 #include "stretto/schedule/schedule.h"
@@ -44,6 +45,7 @@ struct PlacedStep {
   std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends
   std::uint32_t alike_in_a_row = 0;        ///< how many of those send the same small message, each to another peer
   fabric::Multicast* multicast = nullptr;  ///< to the peers of the alike ones; null: to one after the other
+  fabric::Way* way = nullptr;              ///< of a message: to and from its peer
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's
   std::uint32_t tag = 0;
@@ -79,6 +81,9 @@ struct PlacedPlan {
 
   /// Lets the sends that are alike go by what `multicast_to` makes for their peers.
   void use_multicasts(const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to);
+
+  /// Notes how messages come to their peers.
+  void use_ways(const std::function<fabric::Way&(NodeId)>& way_to);
 
   std::vector<PlacedStep> steps;
   std::uint32_t idle_steps = 0;                                ///< so many of the first ones are copies of nothing

@@ -196,6 +196,38 @@ TEST_P(FabricConformance, WhoLooksForOnePeersMessagesSeesThoseAlone) {
   EXPECT_EQ(picker.picked + received(0), 6U) << "none twice";
 }
 
+// A way is no more than the endpoint's own functions: to any peer, itself and one that is lost among them.
+TEST_P(FabricConformance, AWayLeadsToItsPeerAndBack) {
+  start(3);
+  const auto way_of = [&](NodeId node, NodeId peer) {
+    return at(node, [&](Endpoint& e, Recorder&) { return e.way_to(peer); });
+  };
+  const auto send_by = [&](NodeId node, Way& way) {
+    at(node, [&](Endpoint&, Recorder&) { way.send(MessageType::test, Bytes(3, std::byte{1}), Bytes(5)); });
+  };
+  const std::unique_ptr<Way> there = way_of(1, 0);
+  const std::unique_ptr<Way> back = way_of(0, 1);
+  const std::unique_ptr<Way> itself = way_of(1, 1);
+  send_by(1, *there);
+  send_by(1, *itself);
+  Picker picker(endpoint(0), Bytes(3, std::byte{1}));
+  const auto look = [&](Endpoint&, Recorder&) { return back->receive({}, picker); };
+  if (at(0, [](Endpoint& e, Recorder&) { return e.can_receive_from(1); })) {
+    Patience patience;
+    while (at(0, look) == Received::nothing) ASSERT_TRUE(patience.after(false));
+    EXPECT_EQ(picker.picked, 1U);
+  } else {
+    EXPECT_EQ(at(0, look), Received::nothing);
+  }
+  ASSERT_TRUE(drive_until([&] { return picker.picked + received(0) == 1 && received(1) == 1; }));
+  at(0, [](Endpoint& e, Recorder&) { e.lose(1, Error(ErrorCode::peer_lost, "a test")); });
+  send_by(0, *back);
+  EXPECT_EQ(at(0, look), Received::nothing);
+  settle();
+  EXPECT_EQ(received(1), 1U) << "nothing leaves for who is lost";
+  EXPECT_THROW(way_of(0, 3), Error);
+}
+
 // Who gives a message that is bad to the others' handlers loses its sender, as ever.
 TEST_P(FabricConformance, ABadMessageThatWasLookedForEndsTheConnectionOnly) {
   start(3);

@@ -5,6 +5,27 @@
 
 namespace stretto::fabric {
 
+namespace {
+
+/// By the endpoint's own functions.
+class PlainWay final : public Way {
+ public:
+  PlainWay(Endpoint& endpoint, NodeId peer) noexcept : endpoint_(endpoint), peer_(peer) {}
+
+  void send(MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
+    endpoint_.send(peer_, type, header, payload);
+  }
+  Received receive(const Awaited& awaited, MessageHandler& receiver) override {
+    return endpoint_.receive_from(peer_, awaited, receiver);
+  }
+
+ private:
+  Endpoint& endpoint_;
+  NodeId peer_;
+};
+
+}  // namespace
+
 Endpoint::Endpoint(NodeId self, std::uint32_t size, Context& context, std::unique_ptr<Segment> segment)
     : self_(self),
       size_(size),
@@ -71,6 +92,11 @@ void Endpoint::refuse_sizes(std::size_t header_bytes, std::size_t payload_bytes)
               "a message with a header of " + std::to_string(header_bytes) + " bytes and a payload of " +
                   std::to_string(payload_bytes) + " is too large: at most " + std::to_string(max_header_bytes) +
                   " and together " + std::to_string(max_message_bytes) + "; move more with put or get");
+}
+
+std::unique_ptr<Way> Endpoint::way_to(NodeId peer) {
+  check_peer(peer);
+  return std::make_unique<PlainWay>(*this, peer);
 }
 
 }  // namespace stretto::fabric

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,7 +18,9 @@
 #include "stretto/fabric/message.h"
 #include "stretto/fabric/multicast.h"
 #include "stretto/fabric/offset.h"
+#include "stretto/fabric/request_count.h"
 #include "stretto/fabric/segment.h"
+#include "stretto/fabric/way.h"
 
 namespace stretto::fabric {
 
@@ -47,7 +48,7 @@ class Endpoint {
   /// heard of its loss, or has ended, observers are told (on_peer_ended).
   virtual bool may_linger(NodeId /*peer*/) const { return false; }
   /// How often peers in other processes were given something to do. Any thread.
-  std::uint64_t requests() const noexcept { return requests_.load(std::memory_order_relaxed); }
+  std::uint64_t requests() const noexcept { return requests_.value(); }
 
   /// Registers who handles messages of one type. Before messages can arrive; handlers outlive the endpoint's use.
   void set_handler(MessageType type, MessageHandler& handler);
@@ -106,6 +107,8 @@ class Endpoint {
   }
   /// Whether `receive_from` ever finds what that peer sends. Any thread.
   virtual bool can_receive_from(NodeId /*peer*/) const { return false; }
+  /// The way to a peer and back: as `send` and `receive_from`, without looking for what they look for each time.
+  virtual std::unique_ptr<Way> way_to(NodeId peer);
   /// Hands a message that arrived to its handler; a message that is bad, or for which there is no memory, costs its
   /// sender the connection.
   void deliver(const Message& message) {
@@ -146,9 +149,8 @@ class Endpoint {
 
  protected:
   /// Under the baton.
-  void count_request() noexcept {
-    requests_.store(requests_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  void count_request() noexcept { requests_.add(); }
+  RequestCount& request_count() noexcept { return requests_; }
   void notify(NodeId from, Notification notification);
   void note_left(NodeId peer);
   void note_ended(NodeId peer);
@@ -181,7 +183,7 @@ class Endpoint {
   std::vector<EndpointObserver*> observers_;
   std::vector<bool> lost_;
   std::vector<bool> left_;
-  std::atomic<std::uint64_t> requests_{0};
+  RequestCount requests_;
 };
 
 }  // namespace stretto::fabric

@@ -72,6 +72,13 @@ void ClusterEndpoint::send_to_self(MessageType type, ConstByteSpan header, Const
   });
 }
 
+std::unique_ptr<Way> ClusterEndpoint::way_to(NodeId peer) {
+  check_peer(peer);
+  cluster::Transport* const transport = transport_of_[peer];
+  std::unique_ptr<Way> way = transport == nullptr ? nullptr : transport->way_to(peer, request_count());
+  return way == nullptr ? Endpoint::way_to(peer) : std::move(way);
+}
+
 std::shared_ptr<Multicast> ClusterEndpoint::multicast_to(std::span<const NodeId> peers) {
   for (const NodeId peer : peers) check_peer(peer);
   cluster::Transport* const transport = peers.empty() ? nullptr : transport_of_[peers.front()];

@@ -63,6 +63,7 @@ class ClusterEndpoint final : public Endpoint, private cluster::TransportSink {
     return transport == nullptr ? Received::nothing : transport->receive_from(peer, awaited, receiver);
   }
   bool can_receive_from(NodeId peer) const override;
+  std::unique_ptr<Way> way_to(NodeId peer) override;
 
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm(Alarm alarm) override;

@@ -102,6 +102,8 @@ class Transport {
   virtual Received receive_from(NodeId /*peer*/, const Awaited& /*awaited*/, MessageHandler& /*receiver*/) {
     return Received::nothing;
   }
+  /// See Endpoint; null where there is no shorter one. `requests` counts what is sent by it.
+  virtual std::unique_ptr<Way> way_to(NodeId /*peer*/, RequestCount& /*requests*/) { return nullptr; }
   /// See Endpoint. Any thread.
   virtual bool can_receive_from() const noexcept { return false; }
   virtual std::byte* peer_pointer(NodeId /*peer*/, Offset /*offset*/, std::size_t /*bytes*/) noexcept {

@@ -62,6 +62,29 @@ std::shared_ptr<Multicast> HostTransport::multicast_to(std::span<const NodeId> p
   }
 }
 
+class HostTransport::HostWay final : public Way {
+ public:
+  HostWay(HostTransport& transport, HostPeer& peer, RequestCount& requests) noexcept
+      : transport_(transport), peer_(peer), requests_(requests) {}
+
+  [[gnu::hot]] void send(MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
+    requests_.add();
+    transport_.send_to(peer_, static_cast<std::uint8_t>(type), header, payload);
+  }
+  [[gnu::hot]] Received receive(const Awaited& awaited, MessageHandler& receiver) override {
+    return transport_.receive_from(peer_, awaited, receiver);
+  }
+
+ private:
+  HostTransport& transport_;
+  HostPeer& peer_;
+  RequestCount& requests_;
+};
+
+std::unique_ptr<Way> HostTransport::way_to(NodeId peer, RequestCount& requests) {
+  return std::make_unique<HostWay>(*this, peer_of(peer), requests);
+}
+
 void HostTransport::put(NodeId to, Offset target, ConstByteSpan source, Notification notification,
                         Completion* completion) {
   HostPeer& peer = peer_of(to);
@@ -136,8 +159,11 @@ bool HostTransport::make_edge(HostPeer& peer) {
   return happened;
 }
 
-[[gnu::hot]] Received HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
-  HostPeer& peer = peer_of(node);
+Received HostTransport::receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) {
+  return receive_from(peer_of(node), awaited, receiver);
+}
+
+[[gnu::hot]] Received HostTransport::receive_from(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver) {
   if (progressing_ || peer.standing != Standing::present) return Received::nothing;
   if (awaited.foreseen != nullptr && peer.reader.take(awaited)) {
     ++taken_;

@@ -57,6 +57,7 @@ class HostTransport final : public Transport {
   bool progress() override;
   Received receive_from(NodeId node, const Awaited& awaited, MessageHandler& receiver) override;
   bool can_receive_from() const noexcept override { return true; }
+  std::unique_ptr<Way> way_to(NodeId peer, RequestCount& requests) override;
   int descriptor() const override { return watcher_.descriptor(); }
   bool arm(Alarm alarm) override;
   void disarm() override;
@@ -68,6 +69,8 @@ class HostTransport final : public Transport {
   void leave() override;
 
  private:
+  class HostWay;
+
   // Meeting the peers, and noticing their end (host_transport.cc).
   std::vector<HostPeer> list_peers(std::span<const NodeId> peers, const AddressOf& address_of) const;
   bool introduced(const HostPeer& peer) const;
@@ -108,6 +111,7 @@ class HostTransport final : public Transport {
   bool take_up_senders();
   void send_to(HostPeer& peer, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload);
   bool receive(HostPeer& peer);
+  Received receive_from(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver);
   Received receive_any(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver);
   void give_back(HostPeer& peer) {
     if (peer.reader.give_back()) peer.memory->ring_if_armed();
