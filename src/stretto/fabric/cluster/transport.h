@@ -66,7 +66,8 @@ class TransportSink {
 ///
 /// Owned by the endpoint. Every call is made under the node's baton, `arm` too, unless it says "any thread"; none of
 /// them but `start` blocks. The endpoint has checked arguments (peer exists and is one of this transport's,
-/// sizes are allowed) and drops operations towards peers that are lost or have left before they come here.
+/// sizes are allowed) and drops operations towards peers that are lost or have left before they come here; a Way asks
+/// for itself.
 /// Promises of fabric.h hold per transport: reliable, unordered, at most once, until the peer is lost.
 class Transport {
  public:
