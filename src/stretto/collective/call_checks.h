@@ -22,17 +22,17 @@ void require_proper(const Group& group, Rank me, const CollectiveCall& call, con
 /// serve such calls. REQUIRES: one is named.
 Named named_algorithm(const CollectiveOptions& options, const CollectiveCall& call, const schedule::Shape& shape);
 
-/// Whether it may be done as a call before was, if it is like that one, which was proper. In line, since small calls
-/// are little more.
+/// Whether it may be done in one go, if it is like a call before that was proper. In line, since small calls are little
+/// more.
 inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& options) noexcept {
   // What is in place where input and output are of one size.
   const auto are_the_same = [&call] {
     return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
            schedule::may_be_in_place(call.operation());
   };
-  return !options.precondition().exists() && !options.auxiliaries() &&
-         (call.is_simple() || (call.shards().empty() && call.fused() == nullptr)) &&
-         bytes_of_longer(call) <= schedule::most_in_one_go && (are_apart(call.input, call.output) || are_the_same());
+  return call.shards().empty() && call.fused() == nullptr && !options.precondition().exists() &&
+         !options.auxiliaries() && bytes_of_longer(call) <= schedule::most_in_one_go &&
+         (are_apart(call.input, call.output) || are_the_same());
 }
 
 }  // namespace stretto

@@ -72,6 +72,11 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 constexpr unsigned looks_with_own_core = 128;
 /// After so many small calls, some 40 us, their caller sees to all else that peers may have sent.
 constexpr std::uint32_t calls_between_polls = 128;
+/// For as many of the smallest ones a call counts.
+std::uint32_t weight_of(const CallKey& key) noexcept {
+  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
+  return static_cast<std::uint32_t>(1 + (key.input_bytes() + key.output_bytes()) / bytes_of_one);
+}
 
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
@@ -245,12 +250,12 @@ Event CollectiveService::run_kept(Stream& its_stream, Preparation& prepared, Col
     const RecentCalls::Prepared known = recent_calls_.find_simple(group, call, options);
     if (known.preparation != nullptr) return known;
   }
-  return find_named(group, call, options);
+  return find_any(group, call, options);
 }
 
 // Another name than the last ones is looked up anew, which takes long.
-RecentCalls::Prepared CollectiveService::find_named(const Group& group, const CollectiveCall& call,
-                                                    const CollectiveOptions& options) noexcept {
+RecentCalls::Prepared CollectiveService::find_any(const Group& group, const CollectiveCall& call,
+                                                  const CollectiveOptions& options) noexcept {
   if (options.algorithm().empty()) return find_known(group, call, options, {});
   const auto named = std::ranges::find_if(
       named_last_, [&](const auto* each) { return each != nullptr && each->name() == options.algorithm(); });
@@ -287,7 +292,7 @@ bool CollectiveService::try_run(const Function& function) {
 // and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
   if (!prepared.may_be_inline) return 0;
-  inline_calls_ += prepared.weight;
+  inline_calls_ += weight_of(prepared.key);
   if (inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;

@@ -190,8 +190,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
                  Rank size);
   RecentCalls::Prepared find_repeated(const Group& group, const CollectiveCall& call,
                                       const CollectiveOptions& options) noexcept;
-  RecentCalls::Prepared find_named(const Group& group, const CollectiveCall& call,
-                                   const CollectiveOptions& options) noexcept;
+  RecentCalls::Prepared find_any(const Group& group, const CollectiveCall& call,
+                                 const CollectiveOptions& options) noexcept;
   Named check_at(Rank me, const Group& group, const CollectiveCall& call, const CollectiveOptions& options) const;
   Event start_otherwise(const Group& group, CollectiveCall&& call, const CollectiveOptions& options);
   Event start_anew(const Group& members, CollectiveCall&& call, const CollectiveOptions& options);

@@ -19,11 +19,6 @@ std::uint64_t digest_of_sizes(const CollectiveCall& call) noexcept {
   return digest;
 }
 
-std::uint32_t weight_of(const CallKey& key) noexcept {
-  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
-  return static_cast<std::uint32_t>(1 + (key.input_bytes() + key.output_bytes()) / bytes_of_one);
-}
-
 }  // namespace
 
 bool CallKey::is_of(const CollectiveCall& call, const Named& how) const noexcept {
@@ -46,8 +41,7 @@ std::uint32_t digest_of(const CollectiveCall& call, const Plan& plan) noexcept {
                                            call.form->type_digest ^ (call.reduction().digest << 1U) ^ agreement));
 }
 
-Preparation::Preparation(CallKey its_key, const Plan& its_plan) noexcept
-    : key(std::move(its_key)), plan(its_plan), weight(weight_of(key)) {}
+Preparation::Preparation(CallKey its_key, const Plan& its_plan) noexcept : key(std::move(its_key)), plan(its_plan) {}
 
 Preparation::~Preparation() {
   while (CollectiveOperation* const operation = pop_kept()) arena::destroy(operation);

@@ -79,7 +79,6 @@ class Preparation {
   std::uint32_t digest = 0;  ///< see Identity
   std::unique_ptr<const PlacedPlan> placed;
   bool may_be_inline = false;  ///< whether an InlineRun can do such a call
-  std::uint32_t weight;        ///< for as many of the smallest of those it counts
   InlineAttempts inline_attempts;
   /// Where such calls are met for (see Meeting): everybody, once this node came last; else empty.
   std::vector<Meeting::Member> met;

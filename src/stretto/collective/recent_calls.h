@@ -20,17 +20,15 @@ class RecentCalls {
     Stream* stream;
     Preparation* preparation;  ///< null: none is known
 
-    bool is_of(std::uint64_t stream_id) const noexcept { return stream->id() == stream_id; }
+    bool is_of(std::uint64_t stream_id) const noexcept { return preparation != nullptr && stream->id() == stream_id; }
   };
 
   /// How a simple call that names no algorithm was prepared; or nulls.
   Prepared find_simple(const Group& group, const CollectiveCall& call,
                        const CollectiveOptions& options) const noexcept {
     for (const Prepared& recent : last_[set_of(&group, call, options)]) {
-      if (recent.preparation != nullptr && recent.is_of(Stream::id_of(group, options.mixed_key())) &&
-          recent.preparation->key.is_of_simple(call)) {
-        return recent;
-      }
+      const bool is_of_stream = recent.is_of(Stream::id_of(group, options.mixed_key()));
+      if (is_of_stream && recent.preparation->key.is_of_simple(call)) return recent;
     }
     return {};
   }
@@ -43,12 +41,11 @@ class RecentCalls {
     const void* const of_whom = call.set == nullptr ? static_cast<const void*>(&group) : call.set.get();
     Set& set = last_[set_of(of_whom, call, options)];
     for (const Prepared& recent : set) {
-      if (recent.preparation != nullptr && recent.is_of(stream_id) && recent.preparation->key.is_of(call, named)) {
-        return recent;
-      }
+      if (recent.is_of(stream_id) && recent.preparation->key.is_of(call, named)) return recent;
     }
-    set = {search(stream_id), set.front()};
-    return set.front();
+    const Prepared found = search(stream_id);
+    if (found.preparation != nullptr) set = {found, set.front()};
+    return found;
   }
 
   /// That one goes.
