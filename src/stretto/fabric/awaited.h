@@ -13,7 +13,7 @@ struct Foreseen {
   MessageType type;
   std::size_t header_bytes;
   ConstByteSpan beginning;  ///< what the header begins with
-  ByteSpan payload;         ///< where a payload of just that size is to be
+  ByteSpan payload;         ///< where a payload of just that size is to be; some of it may be there before it is whole
 
   bool is(const Message& message) const noexcept {
     return message.type == type && message.header.size() == header_bytes && message.payload.size() == payload.size() &&

@@ -33,23 +33,30 @@ std::vector<std::span<cluster::RingLine>> rings_of_this_process(const cluster::C
     if (end - first < layout.bytes()) continue;  // a peer's shared page
     const std::uintptr_t address = first + layout.rings_at();
     auto* const lines = reinterpret_cast<cluster::RingLine*>(address);  // NOLINT(performance-no-int-to-ptr)
-    rings.emplace_back(lines, (std::size_t{layout.nodes} + cluster::multicast_rings) * layout.ring_lines);
+    rings.emplace_back(lines, layout.lines());
   }
   return rings;
 }
 
+cluster::ControlLayout layout_of_two() { return {2, TestNode::small().ring_lines}; }
+
+// Node 0's, in a job of 2.
+const cluster::RingPlace to_node_1 = layout_of_two().short_ring_to(1);
+const cluster::RingPlace long_to_node_0 = layout_of_two().ring_to(0);
+const cluster::RingPlace long_to_node_1 = layout_of_two().ring_to(1);
+const cluster::RingPlace first_multicast = layout_of_two().multicast_ring(0);
+
 // Calls `visit` with the lines of a ring of node 0, in a job of 2 where node 1 has sent nothing.
 template <class Visit>
-void for_each_ring_of_node_0(std::uint32_t ring, Visit&& visit) {
-  const cluster::ControlLayout layout{2, TestNode::small().ring_lines};
-  for (const std::span<cluster::RingLine> lines : rings_of_this_process(layout)) {
-    if (lines[std::size_t{layout.ring_to(1)} * layout.ring_lines].word.load() == 0) continue;  // node 1's own memory
-    visit(lines.subspan(std::size_t{ring} * layout.ring_lines, layout.ring_lines));
+void for_each_ring_of_node_0(const cluster::RingPlace& ring, Visit&& visit) {
+  for (const std::span<cluster::RingLine> lines : rings_of_this_process(layout_of_two())) {
+    if (lines[to_node_1.first].word.load() == 0) continue;  // node 1's own memory
+    visit(lines.subspan(ring.first, ring.lines));
   }
 }
 
 // Writes the first line of a message of the transport's own kind there, at that position.
-void forge_in(std::uint32_t ring, cluster::OwnKind kind, ConstByteSpan header, std::size_t payload_bytes,
+void forge_in(const cluster::RingPlace& ring, cluster::OwnKind kind, ConstByteSpan header, std::size_t payload_bytes,
               std::uint64_t position = 1) {
   for_each_ring_of_node_0(ring, [&](std::span<cluster::RingLine> lines) {
     copy_bytes(lines[position].bytes, header);
@@ -62,7 +69,7 @@ void forge_in(std::uint32_t ring, cluster::OwnKind kind, ConstByteSpan header, s
 // The same in the ring to node 1, as its second message.
 template <class Header>
 void forge(cluster::OwnKind kind, const Header& header, std::size_t payload_bytes) {
-  forge_in(1, kind, bytes_of(header), payload_bytes);
+  forge_in(to_node_1, kind, bytes_of(header), payload_bytes);
 }
 
 TEST(ForgedRings, PiecesThatFitNowhereAreRefused) {
@@ -84,7 +91,7 @@ TEST(ForgedRings, PiecesThatFitNowhereAreRefused) {
       [] { forge(OwnKind::get_piece, GetPieceHeader{1, 0}, 8); },
       [] { forge(OwnKind::multicast_begin, MulticastHeader{cluster::multicast_rings, 0}, 0); },
       [] { forge(OwnKind::multicast_begin, MulticastHeader{huge, 0}, 0); },
-      [] { forge_in(1, OwnKind::multicast_end, {}, 0); },
+      [] { forge_in(to_node_1, OwnKind::multicast_end, {}, 0); },
   };
   for (std::size_t i = 0; i < forgeries.size(); ++i) {
     TestJob job(2);
@@ -106,7 +113,7 @@ TEST(ForgedRings, AFurtherLineOfAnotherMessageIsRefused) {
   job[0].send(1, bytes_of(1));
   job.settle();
   forge(OwnKind::put_piece, cluster::PutPieceHeader{0, 100, 0, 1}, 100);
-  forge_in(1, OwnKind::notification, bytes_of(Notification{1}), 0, 2);
+  forge_in(to_node_1, OwnKind::notification, bytes_of(Notification{1}), 0, 2);
   job.settle();
   ASSERT_TRUE(job[1].lost.contains(0));
   EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input);
@@ -115,7 +122,7 @@ TEST(ForgedRings, AFurtherLineOfAnotherMessageIsRefused) {
 }
 
 // A line that belongs to the message before it.
-void forge_further_in(std::uint32_t ring, std::uint64_t position) {
+void forge_further_in(const cluster::RingPlace& ring, std::uint64_t position) {
   for_each_ring_of_node_0(ring, [&](std::span<cluster::RingLine> lines) {
     lines[position].word.store(cluster::encode_further_word(position));
   });
@@ -133,7 +140,7 @@ TEST(ForgedRings, WhatIsHalfWrittenComesWhenItIsWhole) {
     EXPECT_TRUE(job[1].notifications.empty());
     EXPECT_TRUE(job[1].endpoint().arm(Alarm::none)) << "it keeps its receiver awake";
     job[1].endpoint().disarm();
-    forge_further_in(1, further);
+    forge_further_in(to_node_1, further);
   }
   EXPECT_FALSE(job[1].endpoint().arm(Alarm::none));
   job.settle();
@@ -144,30 +151,30 @@ TEST(ForgedRings, WhatIsHalfWrittenComesWhenItIsWhole) {
 // The same in a ring that several read, and what comes by the other one meanwhile is not held up.
 TEST(ForgedRings, WhatIsHalfWrittenForSeveralHoldsNothingElseUp) {
   TestJob job(2);
-  std::shared_ptr<Multicast> to_node_1;
+  std::shared_ptr<Multicast> multicast;
   job[0].with([&](Endpoint& endpoint) {
     const NodeId peer = 1;
-    to_node_1 = endpoint.multicast_to({&peer, 1});
+    multicast = endpoint.multicast_to({&peer, 1});
     for (std::uint64_t message = 0; message < 2; ++message) {
-      endpoint.send_to_all(*to_node_1, MessageType::test, {}, bytes_of(message));
+      endpoint.send_to_all(*multicast, MessageType::test, {}, bytes_of(message));
     }
   });
   job.settle();
   ASSERT_EQ(job[1].messages.size(), 2U);
-  forge_in(2, static_cast<cluster::OwnKind>(MessageType::test), {}, 100);  // two lines; one is there
+  forge_in(first_multicast, static_cast<cluster::OwnKind>(MessageType::test), {}, 100);  // two lines; one is there
   job.settle();
   EXPECT_TRUE(job[1].endpoint().arm(Alarm::none)) << "it keeps its receiver awake";
   job[1].endpoint().disarm();
   job[0].send(1, bytes_of(1));
   job.settle();
   EXPECT_EQ(job[1].messages.size(), 3U);
-  forge_further_in(2, 2);
+  forge_further_in(first_multicast, 2);
   EXPECT_FALSE(job[1].endpoint().arm(Alarm::none));
   job.settle();
   EXPECT_EQ(job[1].messages.size(), 4U);
   EXPECT_EQ(job[1].messages.back().payload.size(), 100U);
   EXPECT_TRUE(job[1].lost.empty());
-  job[0].with([&](Endpoint&) { to_node_1.reset(); });
+  job[0].with([&](Endpoint&) { multicast.reset(); });
 }
 
 TEST(ForgedRings, WhoDiesWhileItWritesIsLost) {
@@ -187,23 +194,24 @@ TEST(ForgedRings, WhoDiesWhileItWritesIsLost) {
 TEST(ForgedRings, WhatIsForOneIsRefusedWhereSeveralRead) {
   using cluster::OwnKind;
   const std::vector<std::function<void()>> forgeries = {
-      [] { forge_in(1, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{0, 0}), 0, 2); },  // again
-      [] { forge_in(2, OwnKind::put_piece, bytes_of(cluster::PutPieceHeader{0, 8, 0, 1}), 8); },
-      [] { forge_in(2, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{1, 0}), 0); },
+      [] { forge_in(to_node_1, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{0, 0}), 0, 2); },  // again
+      [] { forge_in(first_multicast, OwnKind::put_piece, bytes_of(cluster::PutPieceHeader{0, 8, 0, 1}), 8); },
+      [] { forge_in(first_multicast, OwnKind::multicast_begin, bytes_of(cluster::MulticastHeader{1, 0}), 0); },
+      [] { forge_in(first_multicast, OwnKind::other_ring, {}, 0); },
   };
   for (std::size_t i = 0; i < forgeries.size(); ++i) {
     TestJob job(2);
     job[1].endpoint().segment().allocate(100);
-    std::shared_ptr<Multicast> to_node_1;
+    std::shared_ptr<Multicast> multicast;
     job[0].with([&](Endpoint& endpoint) {
       const NodeId peer = 1;
-      to_node_1 = endpoint.multicast_to({&peer, 1});
+      multicast = endpoint.multicast_to({&peer, 1});
     });
-    ASSERT_NE(to_node_1, nullptr);
+    ASSERT_NE(multicast, nullptr);
     // The first message goes by the edge, then that the ring begins; the second one by that ring.
     for (std::uint64_t message = 0; message < 2; ++message) {
       job[0].with(
-          [&](Endpoint& endpoint) { endpoint.send_to_all(*to_node_1, MessageType::test, {}, bytes_of(message)); });
+          [&](Endpoint& endpoint) { endpoint.send_to_all(*multicast, MessageType::test, {}, bytes_of(message)); });
     }
     job.settle();
     ASSERT_EQ(job[1].messages.size(), 2U);
@@ -213,8 +221,29 @@ TEST(ForgedRings, WhatIsForOneIsRefusedWhereSeveralRead) {
     ASSERT_TRUE(job[1].lost.contains(0)) << "forgery " << i;
     EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input) << job[1].lost.at(0).what();
     EXPECT_TRUE(job[1].notifications.empty());
-    job[0].with([&](Endpoint&) { to_node_1.reset(); });
+    job[0].with([&](Endpoint&) { multicast.reset(); });
   }
+}
+
+// However often it says that the next one is in the other ring.
+TEST(ForgedRings, WhoChangesRingsAtEachMessageIsHeard) {
+  using cluster::OwnKind;
+  TestJob job(2);
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  for (std::uint64_t at = 0; at < 50; ++at) {
+    const auto next = static_cast<cluster::OwnKind>(MessageType::test);
+    forge_in(to_node_1, OwnKind::other_ring, {}, 0, 1 + at);
+    forge_in(long_to_node_1, next, bytes_of(at), 0, 2 * at);
+    forge_in(long_to_node_1, OwnKind::other_ring, {}, 0, 2 * at + 1);
+  }
+  job.settle();
+  EXPECT_EQ(job[1].messages.size(), 51U);
+  EXPECT_TRUE(job[1].lost.empty());
+  forge_in(to_node_1, OwnKind::other_ring, {}, 8, 51);
+  job.settle();
+  ASSERT_TRUE(job[1].lost.contains(0));
+  EXPECT_EQ(job[1].lost.at(0).code(), ErrorCode::bad_input);
 }
 
 TEST(ForgedRings, AnAnswerThatIsLongerThanTheQuestionIsRefused) {
@@ -252,12 +281,14 @@ TEST(ForgedRings, CorruptedRingsCostTheConnectionAndNothingElse) {
     job[0].send(1, bytes_of(std::uint64_t{1}));
     job[1].send(0, bytes_of(std::uint64_t{1}));
     job.settle();
-    const auto rings = rings_of_this_process({2, TestNode::small().ring_lines});
+    const auto rings = rings_of_this_process(layout_of_two());
     ASSERT_EQ(rings.size(), 2U);
     for (const std::span<cluster::RingLine> lines : rings) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
         for (std::byte& byte : lines[i].bytes) byte = static_cast<std::byte>(random());
-        lines[i].word.store(forged_word(random, i % TestNode::small().ring_lines));
+        const bool is_short = i < long_to_node_0.first;
+        lines[i].word.store(forged_word(
+            random, is_short ? i % cluster::short_ring_lines : (i - long_to_node_0.first) % long_to_node_0.lines));
       }
     }
     job.settle();

@@ -53,9 +53,9 @@ Control::Control(const ControlLayout& layout)
   mapping_ = Mapping(memory_.number(), 0, layout.bytes(), Mapping::Access::write);
 }
 
-RingLine* Control::make_ring(std::uint32_t ring) {
-  const std::size_t offset = layout_.rings_at() + ring * layout_.ring_bytes();
-  back(memory_, offset, layout_.ring_bytes());
+RingLine* Control::make_ring(const RingPlace& ring) {
+  const std::size_t offset = layout_.rings_at() + ring.first * sizeof(RingLine);
+  back(memory_, offset, ring.lines * sizeof(RingLine));
   return reinterpret_cast<RingLine*>(mapping_.at(offset));
 }
 

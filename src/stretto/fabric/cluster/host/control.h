@@ -8,7 +8,7 @@
 #include "stretto/base/descriptor.h"
 #include "stretto/base/mapping.h"
 #include "stretto/base/page.h"
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/edge.h"
 
 namespace stretto::fabric::cluster {
 
@@ -29,27 +29,41 @@ struct SharedPage {
 };
 static_assert(sizeof(SharedPage) <= 4096);  // the least page
 
+/// Where the lines of a ring begin among those of all rings of a control memory, and how many they are.
+struct RingPlace {
+  std::size_t first;
+  std::uint32_t lines;
+};
+
 /// Where things are in a control memory: the shared page, then what its owner alone writes: a ConsumedCounter for each
-/// ring that it may read, and its own rings, one for each node of the host and those for several.
+/// ring that it may read, and its own rings, two for each node of the host (see edge.h) and those for several.
 struct ControlLayout {
   std::uint32_t nodes;  ///< of the host
   std::uint32_t ring_lines;
 
   std::size_t counters_at() const noexcept { return page_bytes(); }
   std::size_t rings_at() const noexcept {
-    const std::size_t end = counters_at() + nodes * (1 + multicast_rings) * sizeof(ConsumedCounter);
+    const std::size_t end = counters_at() + nodes * (2 + multicast_rings) * sizeof(ConsumedCounter);
     return (end + page_bytes() - 1) / page_bytes() * page_bytes();
   }
-  std::size_t ring_bytes() const noexcept { return std::size_t{ring_lines} * sizeof(RingLine); }
-  std::size_t bytes() const noexcept { return rings_at() + (nodes + multicast_rings) * ring_bytes(); }
+  std::size_t lines() const noexcept {
+    return std::size_t{nodes} * short_ring_lines + (std::size_t{nodes} + multicast_rings) * ring_lines;
+  }
+  std::size_t bytes() const noexcept { return rings_at() + lines() * sizeof(RingLine); }
 
   // Which counter, and which ring.
-  std::uint32_t counter_of(std::uint32_t node) const noexcept { return node; }
+  std::uint32_t counter_of_short(std::uint32_t node) const noexcept { return node; }
+  std::uint32_t counter_of(std::uint32_t node) const noexcept { return nodes + node; }
   std::uint32_t counter_of_multicast(std::uint32_t node, std::uint32_t ring) const noexcept {
-    return nodes + node * multicast_rings + ring;
+    return 2 * nodes + node * multicast_rings + ring;
   }
-  std::uint32_t ring_to(std::uint32_t node) const noexcept { return node; }
-  std::uint32_t multicast_ring(std::uint32_t ring) const noexcept { return nodes + ring; }
+  RingPlace short_ring_to(std::uint32_t node) const noexcept {
+    return {std::size_t{node} * short_ring_lines, short_ring_lines};
+  }
+  RingPlace ring_to(std::uint32_t node) const noexcept {
+    return {std::size_t{nodes} * short_ring_lines + std::size_t{node} * ring_lines, ring_lines};
+  }
+  RingPlace multicast_ring(std::uint32_t ring) const noexcept { return ring_to(nodes + ring); }
 };
 
 /// This node's control memory and doorbell, owned by its HostTransport and passed to each peer of the host.
@@ -61,12 +75,12 @@ class Control {
   explicit Control(const ControlLayout& layout);
 
   SharedPage& shared() noexcept { return *reinterpret_cast<SharedPage*>(mapping_.at(0)); }
-  /// `counter`, `ring`: as the layout says.
+  /// `counter`: as the layout says.
   ConsumedCounter& consumed(std::uint32_t counter) noexcept {
     return reinterpret_cast<ConsumedCounter*>(mapping_.at(layout_.counters_at()))[counter];
   }
   /// Backs a ring by memory and returns its lines, all zero. Throws Error(out_of_resources).
-  RingLine* make_ring(std::uint32_t ring);
+  RingLine* make_ring(const RingPlace& ring);
 
   const ControlLayout& layout() const noexcept { return layout_; }
   int memory() const noexcept { return memory_.number(); }
@@ -93,8 +107,8 @@ class PeerMemory {
     return reinterpret_cast<const ConsumedCounter*>(counters_.at(0))[counter];
   }
   /// Only to read and to claim.
-  RingLine* ring(std::uint32_t ring) const noexcept {
-    return reinterpret_cast<RingLine*>(rings_.at(ring * layout_.ring_bytes()));
+  RingLine* ring(const RingPlace& ring) const noexcept {
+    return reinterpret_cast<RingLine*>(rings_.at(0)) + ring.first;
   }
   const ControlLayout& layout() const noexcept { return layout_; }
 

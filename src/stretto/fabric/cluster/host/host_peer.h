@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "stretto/fabric/cluster/host/control.h"
+#include "stretto/fabric/cluster/host/edge.h"
 #include "stretto/fabric/cluster/host/introduction.h"
 #include "stretto/fabric/cluster/host/outbox.h"
-#include "stretto/fabric/cluster/host/ring.h"
 
 namespace stretto::fabric::cluster {
 
@@ -47,7 +47,7 @@ struct HostPeer {
   Descriptor process;     ///< its pidfd, where the kernel has them and it is a process of its own
   std::unique_ptr<PeerMemory> memory;
   std::optional<Outbox> outbox;
-  RingReader reader;                        ///< of the ring that only this node reads
+  EdgeReader reader;                        ///< of the rings that only this node reads
   std::vector<MulticastReader> multicasts;  ///< not changed while one of them is read
   bool said_goodbye = false;
   bool ended = false;      ///< its end was noticed, or it is lost; nothing that it says counts
@@ -59,13 +59,13 @@ struct HostPeer {
 
   /// Whether one has begun to come.
   bool has_message() const noexcept {
-    return standing == Standing::present && (reader.ready() || (!multicasts.empty() && has_multicast()));
+    return standing == Standing::present && (reader.current().ready() || (!multicasts.empty() && has_multicast()));
   }
   /// Whether one can be taken now.
   bool has_whole_message() const noexcept {
     const auto is_whole = [](const MulticastReader& each) { return each.reader.whole(); };
     return standing == Standing::present &&
-           (reader.whole() || std::any_of(multicasts.begin(), multicasts.end(), is_whole));
+           (reader.current().whole() || std::any_of(multicasts.begin(), multicasts.end(), is_whole));
   }
   bool has_multicast() const noexcept { return ready_multicast() < multicasts.size(); }
   /// The first of those in which one has begun to come; their number when there is none.

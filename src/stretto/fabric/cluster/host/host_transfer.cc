@@ -131,16 +131,18 @@ void HostTransport::read_private(NodeId from, Offset source, ByteSpan destinatio
 
 // On first use: our ring gets its memory, and the peer is told to read it. A peer for whose ring there is none is lost.
 bool HostTransport::make_edge(HostPeer& peer) {
-  RingLine* lines = nullptr;
+  const ControlLayout& layout = control_->layout();
+  const ControlLayout& theirs = peer.memory->layout();
   try {
-    lines = control_->make_ring(control_->layout().ring_to(peer.place));
+    peer.outbox->open({RingWriter(control_->make_ring(layout.short_ring_to(peer.place)), short_ring_lines,
+                                  &peer.memory->consumed(theirs.counter_of_short(place_)), 1),
+                       RingWriter(control_->make_ring(layout.ring_to(peer.place)), layout.ring_lines,
+                                  &peer.memory->consumed(theirs.counter_of(place_)))});
   } catch (const Error& error) {
     sink_.lose_later(peer.node,
                      Error(error.code(), "node " + std::to_string(peer.node) + " of this host: " + error.message()));
     return false;
   }
-  peer.outbox->open(
-      RingWriter(lines, options_.ring_lines, &peer.memory->consumed(peer.memory->layout().counter_of(place_))));
   peer.memory->shared().senders[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_release);
   peer.edge_made = true;
   return true;
@@ -165,7 +167,7 @@ Received HostTransport::receive_from(NodeId node, const Awaited& awaited, Messag
 
 [[gnu::hot]] Received HostTransport::receive_from(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver) {
   if (progressing_ || peer.standing != Standing::present) return Received::nothing;
-  if (awaited.foreseen != nullptr && peer.reader.take(awaited)) {
+  if (awaited.foreseen != nullptr && peer.reader.current().take(awaited)) {
     ++taken_;
     give_back(peer);
     return Received::foreseen;
@@ -178,15 +180,16 @@ Received HostTransport::receive_from(NodeId node, const Awaited& awaited, Messag
     notice_senders();
     if (!is_noticed(peer)) return Received::nothing;
   }
-  const bool is_for_one = peer.reader.ready();
+  RingReader& reader = peer.reader.current();
+  const bool is_for_one = reader.ready();
   if (!is_for_one && !peer.has_multicast()) {
-    peer.reader.found_nothing(awaited);
+    reader.found_nothing(awaited);
     return Received::nothing;
   }
   const Progressing guard(progressing_);
   const std::uint64_t before = taken_;
   if (is_for_one) {
-    const DecodedLine line = take_line(peer, peer.reader);
+    const DecodedLine line = take_line(peer, reader);
     if (line.state == LineState::message) {
       if (line.head.kind < first_own_kind) {
         receiver.on_message(message_of(peer, line.head));
@@ -234,7 +237,7 @@ bool HostTransport::take_up_senders() {
 [[gnu::hot]] bool HostTransport::receive(HostPeer& peer) {
   const std::uint64_t before = taken_;
   for (int i = 0; i < messages_a_turn && peer.standing == Standing::present; ++i) {
-    const DecodedLine line = take_line(peer, peer.reader);
+    const DecodedLine line = take_line(peer, peer.reader.current());
     if (line.state != LineState::message) break;
     handle(peer, line.head);
   }
@@ -310,6 +313,7 @@ void HostTransport::handle_own(HostPeer& peer, LineHead head) {
     case OwnKind::multicast_end:
       sink_.on_peer_lost(peer.node, fault(peer, "it sent one peer what is for several"));
       break;
+    case OwnKind::other_ring: peer.reader.change(); break;
   }
 }
 

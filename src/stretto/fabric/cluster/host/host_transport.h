@@ -21,7 +21,7 @@
 namespace stretto::fabric::cluster {
 
 struct HostOptions {
-  /// Lines of 64 bytes in the ring of one directed edge; see valid_ring_lines.
+  /// Lines of 64 bytes in the long ring of one directed edge; see edge.h and valid_ring_lines.
   std::uint32_t ring_lines = 1024;
   /// Whether peers' segments are touched in place. Off: `peer_pointer` is null and all bytes go through rings.
   bool direct = true;
@@ -114,7 +114,7 @@ class HostTransport final : public Transport {
   Received receive_from(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver);
   Received receive_any(HostPeer& peer, const Awaited& awaited, MessageHandler& receiver);
   void give_back(HostPeer& peer) {
-    if (peer.reader.give_back()) peer.memory->ring_if_armed();
+    if (peer.reader.current().give_back()) peer.memory->ring_if_armed();
   }
   DecodedLine take_line(HostPeer& peer, RingReader& reader);
   void blame(HostPeer& peer, LineHead malformed);

@@ -8,7 +8,7 @@
 #include "stretto/base/shared_copy.h"
 #include "stretto/fabric/cluster/host/bells.h"
 #include "stretto/fabric/cluster/host/control.h"
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/edge.h"
 #include "stretto/fabric/cluster/transport.h"
 
 namespace stretto::fabric::cluster {
@@ -28,11 +28,14 @@ class Outbox {
       : peer_(peer), bells_(bells), sink_(sink), direct_(direct) {}
 
   /// Where the edge begins: called once, before anything else.
-  void open(RingWriter writer) { writer_ = std::move(writer); }
+  void open(EdgeWriter writer) { writer_ = std::move(writer); }
 
   /// Returns whether it is on its way; otherwise it waits here.
   bool send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
-    if (queue_.empty() && write(kind, header, payload)) return true;
+    if (queue_.empty() && writer_.try_write_soon(kind, header, payload)) {
+      bells_.ring(peer_);
+      return true;
+    }
     enqueue(kind, header, payload);
     return false;
   }
@@ -98,7 +101,7 @@ class Outbox {
   Bells& bells_;
   TransportSink& sink_;
   bool direct_;
-  RingWriter writer_;
+  EdgeWriter writer_;
   std::deque<Job> queue_;
   SharedCopy copy_;
 };

@@ -14,8 +14,10 @@ constexpr unsigned most_looks_at_further = 1000;
 
 RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count) : lines_(lines), mask_(line_count - 1) {}
 
-RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed)
+RingWriter::RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed,
+                       std::uint32_t reserve)
     : RingWriter(lines, line_count) {
+  reserve_ = reserve;
   set_readers({consumed});
 }
 
@@ -82,20 +84,34 @@ bool RingReader::whole() const noexcept {
   return state != LineState::empty;
 }
 
-// One line after the other, as they come.
-[[gnu::hot]] LineState RingReader::take_further(std::byte* buffer, std::uint32_t lines) noexcept {
-  for (std::uint32_t line = 1; line < lines; ++line) {
+[[gnu::hot]] LineState RingReader::take_further(ByteSpan bytes) noexcept {
+  for (std::uint64_t position = position_ + 1; !bytes.empty(); ++position) {
     LineState state = LineState::empty;
     for (unsigned looks = 0; state == LineState::empty && looks < most_looks_at_further; ++looks) {
-      state = look_at_further(position_ + line);
+      state = look_at_further(position);
     }
     if (state != LineState::message) {
-      missing_ = position_ + line;
+      missing_ = position;
       return state;
     }
-    std::memcpy(buffer + line * RingLine::inline_bytes, line_at(position_ + line).bytes, RingLine::inline_bytes);
+    const std::size_t here = std::min(bytes.size(), RingLine::inline_bytes);
+    const std::byte* from = line_at(position).bytes;
+    if (here == RingLine::inline_bytes) {
+      std::memcpy(bytes.data(), from, RingLine::inline_bytes);
+    } else {
+      copy_bytes(bytes.data(), {from, here});
+    }
+    bytes = bytes.subspan(here);
   }
   return LineState::message;
+}
+
+[[gnu::hot]] bool RingReader::take_rest(const Foreseen& foreseen) noexcept {
+  const std::size_t here = RingLine::inline_bytes - foreseen.header_bytes;
+  std::memcpy(foreseen.payload.data(), line_at(position_).bytes + foreseen.header_bytes, here);
+  if (take_further(foreseen.payload.subspan(here)) != LineState::message) return false;
+  pass(static_cast<std::uint32_t>(lines_of(foreseen.header_bytes + foreseen.payload.size())));
+  return true;
 }
 
 }  // namespace stretto::fabric::cluster

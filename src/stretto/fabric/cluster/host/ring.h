@@ -20,7 +20,8 @@ struct alignas(64) ConsumedCounter {
 
 inline constexpr std::uint32_t least_ring_lines = 512;
 inline constexpr std::uint32_t most_ring_lines = 1U << 20U;
-/// Whether a ring may have so many lines: a power of two that leaves room for the largest message at all times.
+/// Whether a ring for messages of any size may have so many lines: a power of two that leaves room for the largest one
+/// at all times.
 constexpr bool valid_ring_lines(std::uint64_t lines) noexcept {
   return std::has_single_bit(lines) && lines >= least_ring_lines && lines <= most_ring_lines;
 }
@@ -34,10 +35,10 @@ static_assert(least_ring_lines - credit_batch(least_ring_lines) > max_message_li
 class RingWriter {
  public:
   RingWriter() = default;
-  /// REQUIRES: valid_ring_lines(line_count); `lines` holds so many, all zero.
+  /// REQUIRES: line_count is a power of two; `lines` holds so many, all zero.
   RingWriter(RingLine* lines, std::uint32_t line_count);
-  /// With the one reader whose counter that is.
-  RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed);
+  /// With the one reader whose counter that is. `reserve`: how many lines are kept back.
+  RingWriter(RingLine* lines, std::uint32_t line_count, const ConsumedCounter* consumed, std::uint32_t reserve = 0);
 
   /// From now on these read what is written, and no others, and what they have not read keeps its place. Their counters
   /// say no more than what they have read of this ring.
@@ -45,9 +46,14 @@ class RingWriter {
   /// That one reads no more, if it did.
   void drop_reader(const ConsumedCounter* consumed) noexcept;
   /// Whether all that was written is read, as far as readers have given it back.
-  bool all_read() const noexcept { return least_consumed() >= written_; }
+  bool all_read() const noexcept { return unread() == 0; }
+  /// How many lines are not, as far as that.
+  std::uint64_t unread() const noexcept { return written_ - least_consumed(); }
   /// How many lines were written: where who begins to read now begins.
   std::uint64_t position() const noexcept { return written_; }
+
+  /// Of the ring.
+  std::uint32_t lines() const noexcept { return static_cast<std::uint32_t>(mask_ + 1); }
 
   /// Writes one message, whole, or returns false when there is no room for it yet.
   /// REQUIRES: the sizes are within the limits of message.h.
@@ -55,29 +61,35 @@ class RingWriter {
     const LineHead head{kind, static_cast<std::uint16_t>(header.size()), static_cast<std::uint16_t>(payload.size())};
     if (header.size() + payload.size() > RingLine::inline_bytes) return try_write_long(head, header, payload);
     if (!has_room(1)) return false;
-    RingLine& line = line_at(written_);
-    copy_bytes(line.bytes, header);
-    copy_bytes(line.bytes + header.size(), payload);
-    line.word.store(encode_word(head, written_), std::memory_order_release);
-    ++written_;
+    write_line(head, header, payload);
     return true;
   }
+  /// Writes a message that is nothing but its kind to a line that is kept back. REQUIRES: it is free.
+  void write_in_reserve(std::uint8_t kind) noexcept { write_line({kind, 0, 0}, {}, {}); }
 
   /// Whether a message of `lines` lines would be written now.
   bool has_room(std::size_t lines) noexcept {
     if (written_ + lines <= limit_) return true;
     // Readers' words: they may be anything, but they can't make us write outside of the ring.
-    limit_ = least_consumed() + mask_ + 1;
+    limit_ = least_consumed() + mask_ + 1 - reserve_;
     return written_ + lines <= limit_;
   }
 
  private:
   RingLine& line_at(std::uint64_t position) const noexcept { return lines_[position & mask_]; }
   std::uint64_t least_consumed() const noexcept;
+  void write_line(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    RingLine& line = line_at(written_);
+    copy_bytes(line.bytes, header);
+    copy_bytes(line.bytes + header.size(), payload);
+    line.word.store(encode_word(head, written_), std::memory_order_release);
+    ++written_;
+  }
   bool try_write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept;
 
   RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
+  std::uint64_t reserve_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t limit_ = 0;  // lines below this position are free, as far as we have looked
   std::vector<const ConsumedCounter*> readers_;
@@ -87,7 +99,7 @@ class RingWriter {
 class RingReader {
  public:
   RingReader() = default;
-  /// Begins at `position`, which is 0 where nobody has written yet. REQUIRES: valid_ring_lines(line_count); `lines` is
+  /// Begins at `position`, which is 0 where nobody has written yet. REQUIRES: line_count is a power of two; `lines` is
   /// memory of so many, which can be written but is not changed.
   RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed, std::uint64_t position = 0) noexcept;
 
@@ -123,29 +135,30 @@ class RingReader {
     if (line.state != LineState::message) return line;
     std::memcpy(buffer, first.bytes, RingLine::inline_bytes);  // a fixed size is cheaper than an exact one
     const std::uint32_t lines = line.head.lines();
-    if (lines > 1) line.state = take_further(buffer, lines);
-    if (line.state == LineState::message) {
-      position_ += lines;
-      is_claimed_ = false;
+    if (lines > 1) {
+      line.state = take_further({buffer + RingLine::inline_bytes, line.head.bytes() - RingLine::inline_bytes});
     }
+    if (line.state == LineState::message) pass(lines);
     return line;
   }
 
-  /// Takes the next message if it is the one that is foreseen, and of one line, for which it looks as often as it is
-  /// told. Its header is compared where it lies, and not read again. REQUIRES: one is foreseen.
+  /// Takes the next message if it is the one that is foreseen, for which it looks as often as it is told. Its header is
+  /// compared where it lies, and not read again. If not, its payload's place may hold some of it. REQUIRES: one is
+  /// foreseen.
   bool take(const Awaited& awaited) noexcept {
     const Foreseen& foreseen = *awaited.foreseen;
     const std::size_t bytes = foreseen.header_bytes + foreseen.payload.size();
-    if (bytes > RingLine::inline_bytes) return false;
+    const bool is_long = bytes > RingLine::inline_bytes;
+    if (is_long && (bytes > max_message_bytes || foreseen.header_bytes > RingLine::inline_bytes)) return false;
     const RingLine& line = line_at(position_);
     const LineHead head{static_cast<std::uint8_t>(foreseen.type), static_cast<std::uint16_t>(foreseen.header_bytes),
                         static_cast<std::uint16_t>(foreseen.payload.size())};
     const std::uint64_t word = encode_word(head, position_);
     if (line.word.load(std::memory_order_acquire) != word && !comes(line, word, awaited)) return false;
     if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
+    if (is_long) return ready() && take_rest(foreseen);
     copy_bytes(foreseen.payload.data(), {line.bytes + foreseen.header_bytes, foreseen.payload.size()});
-    ++position_;
-    is_claimed_ = false;
+    pass(1);
     return true;
   }
 
@@ -165,7 +178,7 @@ class RingReader {
 
   // Whether the next line has that word soon, which it did not have. A line that is better claimed first is left alone.
   bool comes(const RingLine& line, std::uint64_t word, const Awaited& awaited) const noexcept {
-    if (!awaited.is_due && !is_claimed_ && claims_help()) return false;
+    if (awaited.bytes <= RingLine::inline_bytes && !awaited.is_due && !is_claimed_ && claims_help()) return false;
     for (unsigned look = 1; look < awaited.looks; ++look) {
       finish_look_at_line();
       const std::uint64_t seen = line.word.load(std::memory_order_acquire);
@@ -183,7 +196,12 @@ class RingReader {
   LineState look_at_further(std::uint64_t position) const noexcept {
     return state_of_further_word(line_at(position).word.load(std::memory_order_acquire), position);
   }
-  LineState take_further(std::byte* buffer, std::uint32_t lines) noexcept;
+  void pass(std::uint32_t lines) noexcept {
+    position_ += lines;
+    is_claimed_ = false;
+  }
+  LineState take_further(ByteSpan bytes) noexcept;
+  bool take_rest(const Foreseen& foreseen) noexcept;
 
   RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;

@@ -22,15 +22,18 @@ inline int fuzz_ring_reader(ConstByteSpan bytes) {
   RingReader reader(lines.data(), least_ring_lines, &consumed);
   std::vector<std::byte> buffer(max_message_line_bytes);
   // As by someone who foresees just what the next word says.
-  const auto take_foreseen = [&](std::uint64_t position) {
+  const auto take_foreseen = [&](std::uint64_t position) -> std::uint32_t {
     const std::uint64_t word = lines[position % lines.size()].word;
     const LineHead said = head_in(word);
-    if (said.kind == no_kind || said.kind >= first_own_kind || said.payload_bytes > buffer.size()) return false;
+    if (said.kind == no_kind || said.kind >= first_own_kind || said.payload_bytes > buffer.size()) return 0;
     const Foreseen foreseen{
         static_cast<MessageType>(said.kind), said.header_bytes, {}, ByteSpan(buffer).first(said.payload_bytes)};
-    if (!reader.take(Awaited{.bytes = said.bytes(), .is_due = true, .foreseen = &foreseen, .looks = 2})) return false;
-    if (said.bytes() > RingLine::inline_bytes || !holds_sequence(word, position)) std::abort();
-    return true;
+    if (!reader.take(Awaited{.bytes = said.bytes(), .is_due = true, .foreseen = &foreseen, .looks = 2})) return 0;
+    if (said.header_bytes > RingLine::inline_bytes || said.bytes() > max_message_bytes ||
+        !holds_sequence(word, position)) {
+      std::abort();
+    }
+    return said.lines();
   };
   std::uint64_t position = 0;
   int messages = 0;
@@ -38,10 +41,12 @@ inline int fuzz_ring_reader(ConstByteSpan bytes) {
   for (;; ++messages) {
     if (messages > static_cast<int>(lines.size())) std::abort();
     const bool whole = reader.whole();
-    if (messages % 2 != 0 && take_foreseen(position)) {
-      if (!whole) std::abort();
-      ++position;
-      continue;
+    if (messages % 2 != 0) {
+      if (const std::uint32_t taken = take_foreseen(position); taken > 0) {
+        if (!whole) std::abort();
+        position += taken;
+        continue;
+      }
     }
     const DecodedLine line = reader.take(buffer.data());
     if (whole != (line.state != LineState::empty)) std::abort();

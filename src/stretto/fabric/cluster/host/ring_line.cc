@@ -19,7 +19,8 @@ constexpr Sizes sizes_of(OwnKind kind) noexcept {
     case OwnKind::get_request: return {sizeof(GetRequestHeader), false};
     case OwnKind::get_piece: return {sizeof(GetPieceHeader), true};
     case OwnKind::multicast_begin: return {sizeof(MulticastHeader), false};
-    case OwnKind::multicast_end: return {0, false};
+    case OwnKind::multicast_end:
+    case OwnKind::other_ring: return {0, false};
   }
   return {0, false};
 }

@@ -34,8 +34,9 @@ enum class OwnKind : std::uint8_t {
   get_piece,                      ///< header: GetPieceHeader; payload: the bytes
   multicast_begin,                ///< header: MulticastHeader; the receiver is to read that ring of the sender's, too
   multicast_end,                  ///< in such a ring: its readers are to read on no further
+  other_ring,                     ///< what comes next of an edge is in its other ring
 };
-inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::multicast_end) + 1;
+inline constexpr std::uint8_t end_of_kinds = static_cast<std::uint8_t>(OwnKind::other_ring) + 1;
 /// Of no message: what the words of further lines say.
 inline constexpr std::uint8_t kind_of_further_lines = 255;
 static_assert(end_of_kinds <= kind_of_further_lines);

@@ -68,6 +68,8 @@ TEST(RingLine, OwnKindsHaveTheirOwnSizes) {
   EXPECT_EQ(state_of(OwnKind::multicast_begin, sizeof(MulticastHeader), 1), LineState::bad);
   EXPECT_EQ(state_of(OwnKind::multicast_end, 0, 0), LineState::message);
   EXPECT_EQ(state_of(OwnKind::multicast_end, 8, 0), LineState::bad);
+  EXPECT_EQ(state_of(OwnKind::other_ring, 0, 0), LineState::message);
+  EXPECT_EQ(state_of(OwnKind::other_ring, 0, 8), LineState::bad);
 }
 
 TEST(RingLine, FurtherLinesAreNoMessages) {

@@ -88,14 +88,15 @@ TEST(Ring, WhatIsForeseenIsTakenInOneGoAndNothingElseIs) {
   std::uint64_t taken = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::vector<std::byte> header = random_bytes(random, 4 * random.below(12));
-    const std::vector<std::byte> payload = random_bytes(random, random.below(64));
+    const std::vector<std::byte> payload =
+        random_bytes(random, random.below(2) == 0 ? random.below(64) : random_size(random));
     ASSERT_TRUE(ring.writer.try_write(kind, header, payload));
     const std::size_t known = std::min<std::size_t>(4 * random.below(12), header.size());
     std::vector<std::byte> beginning(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(known));
     std::vector<std::byte> place(payload.size());
     Foreseen foreseen{static_cast<MessageType>(kind), header.size(), beginning, place};
     const auto looks = static_cast<unsigned>(random.below(3));
-    bool is_so = header.size() + payload.size() <= RingLine::inline_bytes;
+    bool is_so = true;
     switch (random.below(6)) {
       case 0:
         foreseen.type = MessageType::test_reply;
@@ -261,6 +262,9 @@ TEST(Ring, WhatIsHalfWrittenIsNotThereYet) {
 
     for (std::uint64_t position = begin; position < ring.writer.position(); ++position) {
       ASSERT_FALSE(ring.reader.whole());
+      std::vector<std::byte> place(payload.size());
+      const Foreseen foreseen{static_cast<MessageType>(kind), header.size(), {}, place};
+      ASSERT_FALSE(ring.reader.take(Awaited{.foreseen = &foreseen}));
       ASSERT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::empty);
       ASSERT_FALSE(ring.reader.ready()) << "it is waited for again and again";
       const std::size_t at = position % least_ring_lines * sizeof(RingLine);
@@ -283,8 +287,25 @@ TEST(Ring, AFurtherLineOfAnotherMessageIsBad) {
     ASSERT_TRUE(ring.writer.try_write(kind, {}, payload));
     ring.lines[line].word = encode_word({kind, 8, 8}, line);
     EXPECT_TRUE(ring.reader.whole());
+    std::vector<std::byte> place(payload.size());
+    const Foreseen foreseen{static_cast<MessageType>(kind), 0, {}, place};
+    EXPECT_FALSE(ring.reader.take(Awaited{.foreseen = &foreseen}));
     EXPECT_EQ(ring.reader.take(ring.buffer.data()).state, LineState::bad) << "line " << line;
   }
+}
+
+TEST(Ring, WhatNoLineHoldsIsNotForeseen) {
+  Ring ring;
+  const std::vector<std::byte> header(RingLine::inline_bytes + 1);
+  std::vector<std::byte> place(1 << 16U);
+  ASSERT_TRUE(ring.writer.try_write(kind, header, {}));
+  for (const auto& [header_bytes, payload] :
+       {std::pair(header.size(), std::size_t{0}), std::pair(std::size_t{0}, place.size()),
+        std::pair(header.size(), place.size())}) {
+    const Foreseen foreseen{static_cast<MessageType>(kind), header_bytes, {}, ByteSpan(place).first(payload)};
+    EXPECT_FALSE(ring.reader.take(Awaited{.foreseen = &foreseen}));
+  }
+  EXPECT_EQ(ring.reader.take(ring.buffer.data()).head.bytes(), header.size());
 }
 
 TEST(Ring, NoWordOfAPeerMakesTheWriterLeaveTheRing) {

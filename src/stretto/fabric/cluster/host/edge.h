@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "stretto/fabric/cluster/host/ring.h"
+
+namespace stretto::fabric::cluster {
+
+/// Of the short ring of an edge: 8 KiB, so that those of both ways stay in the first-level caches (decision 76).
+inline constexpr std::uint32_t short_ring_lines = 128;
+
+/// What one node sends another one of its host, the sending end: two rings, of which the reader reads one at a time. By
+/// the short one messages go while their reader keeps up with them; by the long one what it has no room for, as where
+/// the reader does not run. The last message in the one says that the next is in the other.
+class EdgeWriter {
+ public:
+  EdgeWriter() = default;
+  /// REQUIRES: nothing was written to either; the short one keeps a line back.
+  EdgeWriter(RingWriter short_ring, RingWriter long_ring) noexcept
+      : short_(std::move(short_ring)), long_(std::move(long_ring)) {}
+
+  /// Writes one message, whole, or returns false when there is no room for it yet. REQUIRES: as RingWriter::try_write.
+  bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    if (!is_in_long_ && short_.try_write(kind, header, payload)) return true;
+    return try_write_otherwise(kind, header, payload);
+  }
+  /// The same, but waits a moment for a reader that is about to make room in the short ring.
+  bool try_write_soon(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    if (!is_in_long_ && short_.try_write(kind, header, payload)) return true;
+    wait_for_room(lines_of(header.size() + payload.size()));
+    return try_write(kind, header, payload);
+  }
+  /// Whether a message of `lines` lines would be written now.
+  bool has_room(std::size_t lines) noexcept {
+    return (!is_in_long_ && short_.has_room(lines)) || long_.has_room(lines);
+  }
+
+ private:
+  void wait_for_room(std::size_t lines) noexcept;
+  bool try_write_otherwise(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept;
+  bool is_kept_up_with() const noexcept;
+
+  RingWriter short_;
+  RingWriter long_;
+  bool is_in_long_ = false;
+  std::uint64_t entered_ = 0;  // the long one, at this position
+};
+
+/// The receiving end.
+class EdgeReader {
+ public:
+  EdgeReader() = default;
+  EdgeReader(RingReader short_ring, RingReader long_ring) noexcept : short_(short_ring), long_(long_ring) {}
+
+  /// The ring that the next message is in.
+  RingReader& current() noexcept { return is_in_long_ ? long_ : short_; }
+  const RingReader& current() const noexcept { return is_in_long_ ? long_ : short_; }
+  /// The other one from now on, as the last message said.
+  void change() noexcept {
+    current().give_back_all();
+    is_in_long_ = !is_in_long_;
+  }
+
+ private:
+  RingReader short_;
+  RingReader long_;
+  bool is_in_long_ = false;
+};
+
+}  // namespace stretto::fabric::cluster
