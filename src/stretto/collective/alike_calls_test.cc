@@ -207,6 +207,33 @@ TEST_P(AlikeCalls, OfLargeVectors) {
   });
 }
 
+// What can be read where it lies at one node is sent by the other one, and the next time the other way round.
+TEST_P(AlikeCalls, OfVectorsInEitherMemory) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (const std::size_t size : {200U, 400U, 3'000U}) {
+      SegmentArray<int> mapped(node, 4 * size);
+      std::vector<int> own(4 * size);
+      for (int round = 0; round < 40; ++round) {
+        const bool is_own = test::contribution(size, node.id(), static_cast<std::uint64_t>(round)) % 2 == 0;
+        const std::span<int> memory = is_own ? std::span<int>(own) : std::span<int>(mapped);
+        const std::span<int> in = memory.first(size);
+        const std::span<int> out = memory.subspan(size, size);
+        const std::span<int> both = memory.last(2 * size);
+        for (std::size_t i = 0; i < size; ++i) in[i] = static_cast<int>(i) + round + static_cast<int>(node.id());
+        co_await allreduce(node, all, in, out, sum);
+        co_await allgather(node, all, in, both);
+        for (std::size_t i = 0; i < size; ++i) {
+          const int first = static_cast<int>(i) + round;
+          EXPECT_EQ(out[i], 2 * first + 1) << size;
+          EXPECT_EQ(both[i], first) << size;
+          EXPECT_EQ(both[size + i], first + 1) << size;
+        }
+      }
+    }
+  });
+}
+
 // What is little is kept, for the next call.
 TEST(AlikeCallsOnSim, KeepNoLargeCopyOfTheirInput) {
   test::run_on("sim:2", [](Node& node) -> Task<> {

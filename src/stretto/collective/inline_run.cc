@@ -157,10 +157,10 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   const fabric::Foreseen data{fabric::MessageType::collective_data, sizeof(CallHeader),
                               stretto::bytes_of(header_.call).first(offsetof(CallHeader, line)),
                               buffers_.bytes_of(what.data)};
-  const bool is_foreseen = what.kind == schedule::StepKind::receive && !what.is_lent;
+  const bool is_foreseen = what.kind == schedule::StepKind::receive && (!what.is_lent || what.was_sent);
   const bool looks_on = is_foreseen && looks > 1;
   const fabric::Awaited awaited{
-      .bytes = what.is_lent ? sizeof(WholeGrantHeader) : sizeof(CallHeader) + what.data.bytes,
+      .bytes = is_foreseen || !what.is_lent ? sizeof(CallHeader) + what.data.bytes : sizeof(WholeGrantHeader),
       .is_due = what.comes_after_send || looks == 1,
       .foreseen = is_foreseen ? &data : nullptr,
       .looks = looks_on ? looks_in_a_row : 1,
@@ -250,6 +250,7 @@ inline bool InlineRun::use_data(const fabric::Message& message) {
     return false;
   }
   copy_bytes(buffers_.bytes_of(what.data).data(), message.payload);
+  what.was_sent = true;
   service_.note_data_used(message.from, message.payload.size());
   return true;
 }
@@ -259,6 +260,7 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
+  what.was_sent = false;
   fabric::Endpoint& endpoint = service_.endpoint();
   Passed& lent = passed(what);
   // What may not be read, who takes this over refuses.
