@@ -72,12 +72,6 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 constexpr unsigned looks_with_own_core = 128;
 /// After so many small calls, some 40 us, their caller sees to all else that peers may have sent.
 constexpr std::uint32_t calls_between_polls = 128;
-/// For as many of the smallest ones a call counts.
-std::uint32_t weight_of(const CallKey& key) noexcept {
-  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
-  return static_cast<std::uint32_t>(1 + (key.input_bytes() + key.output_bytes()) / bytes_of_one);
-}
-
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
@@ -291,8 +285,8 @@ bool CollectiveService::try_run(const Function& function) {
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
 // and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
-  if (!prepared.may_be_inline) return 0;
-  inline_calls_ += weight_of(prepared.key);
+  if (!prepared.may_be_inline()) return 0;
+  inline_calls_ += prepared.inline_weight;
   if (inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;
@@ -405,7 +399,8 @@ std::unique_ptr<const PlacedPlan> CollectiveService::place(const Plan& plan, con
                                              schedule::lending_limits(placement_of(members), members.size()),
                                              [this](NodeId node) { return endpoint_.maps(node); });
   placed->use_multicasts([this](std::span<const NodeId> nodes) { return endpoint_.multicast_to(nodes); });
-  placed->use_ways([this](NodeId node) -> fabric::Way& { return way_to(node); });
+  placed->use_ways([this](NodeId node) -> fabric::Way& { return way_to(node); },
+                   [this](NodeId node) -> EagerWindow::Account& { return eager_window_.with(node); });
   return placed;
 }
 
@@ -417,7 +412,7 @@ fabric::Way& CollectiveService::way_to(NodeId node) {
 
 [[gnu::hot]] bool CollectiveService::send_to_all(std::span<const PlacedStep> row, const CallHeader& header,
                                                  ConstByteSpan data) {
-  if (!eager_window_.take_all(row | std::views::transform(&PlacedStep::node), data.size())) return false;
+  if (!EagerWindow::take_all(row | std::views::transform(&PlacedStep::account), data.size())) return false;
   endpoint_.send_to_all(*row.front().multicast, fabric::MessageType::collective_data, stretto::bytes_of(header), data);
   return true;
 }
@@ -540,16 +535,18 @@ void CollectiveService::send_or_lose(NodeId to, fabric::MessageType type, ConstB
 }
 
 void CollectiveService::note_used(const fabric::Message& message) {
-  if (message.type == fabric::MessageType::collective_data) note_data_used(message.from, message.payload.size());
+  if (message.type != fabric::MessageType::collective_data) return;
+  say_used(message.from, eager_window_.with(message.from).use(message.payload.size()));
 }
 
 void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
+  if (cost == 0) return;
   endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(UsedHeader{cost}), {});
 }
 
 [[gnu::hot]] void CollectiveService::on_message(const fabric::Message& message) {
   if (message.type == fabric::MessageType::collective_used) {
-    if (eager_window_.give_back(message.from, fabric::read_header<UsedHeader>(message).cost)) return;
+    if (eager_window_.with(message.from).give_back(fabric::read_header<UsedHeader>(message).cost)) return;
     throw Error(ErrorCode::bad_input, "node " + std::to_string(message.from) + " has used data that were never sent");
   }
   const auto identity = beginning_of<Identity>(message);

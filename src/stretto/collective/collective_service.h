@@ -86,7 +86,7 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     try {
       what.way->send(fabric::MessageType::collective_data, bytes_of(header), data);
     } catch (...) {
-      eager_window_.give_back(what.node, EagerWindow::cost_of(data.size()));
+      what.account->give_back(EagerWindow::cost_of(data.size()));
       throw;
     }
   }
@@ -124,10 +124,10 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   void forget(const Preparation& preparation) noexcept { recent_calls_.forget(preparation); }
   /// Whether each of the others can be waited for alone (see Endpoint::receive_from).
   bool can_receive_from(const Group& group) const;
-  /// Data that nobody had asked for were used: they make room for others of their sender.
-  [[gnu::hot]] void note_data_used(NodeId from, std::size_t bytes) {
-    const std::uint64_t cost = eager_window_.use(from, bytes);
-    if (cost != 0) say_used(from, cost);
+  /// The data of a receive, which nobody had asked for, were used: they make room for others of their sender.
+  [[gnu::hot]] void note_data_used(const PlacedStep& what) {
+    const std::uint64_t cost = what.account->use(what.data.bytes);
+    if (cost != 0) say_used(what.node, cost);
   }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
   void number_streams_from(std::uint32_t first) noexcept { streams_.number_from(first); }

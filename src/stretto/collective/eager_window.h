@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,58 +24,52 @@ class EagerWindow {
   /// What a message counts for: its payload, and what it costs to keep any.
   static constexpr std::uint64_t cost_of(std::size_t payload) { return payload + 64; }
 
-  /// Whether a message with that payload may leave for `peer` now; it is then counted.
-  bool take(NodeId peer, std::size_t payload) {
-    Account& account = account_of(peer);
-    if (account.taken + cost_of(payload) > bytes) return false;
-    account.taken += cost_of(payload);
-    return true;
-  }
-  /// The same for each of several peers, or for none of them.
-  template <class Peers>
-  bool take_all(const Peers& peers, std::size_t payload) {
-    for (const NodeId peer : peers) {
-      if (account_of(peer).taken + cost_of(payload) > bytes) return false;
+  /// What passes between this node and one peer.
+  class Account {
+   public:
+    /// Whether a message with that payload may leave for the peer now.
+    bool has_room(std::size_t payload) const { return taken_ + cost_of(payload) <= bytes; }
+    /// The same; it is then counted.
+    bool take(std::size_t payload) {
+      if (!has_room(payload)) return false;
+      taken_ += cost_of(payload);
+      return true;
     }
-    for (const NodeId peer : peers) account_of(peer).taken += cost_of(payload);
-    return true;
-  }
-  /// Counts one that the peer has asked for.
-  void overdraw(NodeId peer, std::size_t payload) { account_of(peer).taken += cost_of(payload); }
+    /// Counts one that the peer has asked for.
+    void overdraw(std::size_t payload) { taken_ += cost_of(payload); }
+    /// A message of the peer has been used. Returns how much of the window the peer is to be told of now, or 0: it is
+    /// told of half windows.
+    std::uint64_t use(std::size_t payload) {
+      used_ += cost_of(payload);
+      return used_ < bytes / 2 ? 0 : std::exchange(used_, 0);
+    }
+    /// The peer has used so much. False if that was never sent.
+    bool give_back(std::uint64_t used) {
+      if (used > taken_) return false;
+      taken_ -= used;
+      return true;
+    }
 
-  /// A message of `peer` has been used. Returns how much of the window the peer is to be told of now, or 0: it is told
-  /// of half windows.
-  std::uint64_t use(NodeId peer, std::size_t payload) {
-    Account& account = account_of(peer);
-    account.used += cost_of(payload);
-    return account.used < bytes / 2 ? 0 : std::exchange(account.used, 0);
-  }
-  /// The peer has used so much. False if that was never sent.
-  bool give_back(NodeId peer, std::uint64_t used) {
-    Account& account = account_of(peer);
-    if (used > account.taken) return false;
-    account.taken -= used;
+   private:
+    std::uint64_t taken_ = 0;  // sent there, and not told to have been used
+    std::uint64_t used_ = 0;   // come from there, used, and not told
+  };
+
+  /// That with a peer, which stays where it is.
+  Account& with(NodeId peer) { return accounts_[peer]; }
+
+  /// Takes room for the same payload in each of several accounts, or in none of them.
+  template <class Accounts>
+  static bool take_all(Accounts&& accounts, std::size_t payload) {
+    if (!std::all_of(accounts.begin(), accounts.end(), [&](const Account* each) { return each->has_room(payload); })) {
+      return false;
+    }
+    for (Account* const each : accounts) each->take(payload);
     return true;
   }
 
  private:
-  struct Account {
-    std::uint64_t taken = 0;  // sent there, and not told to have been used
-    std::uint64_t used = 0;   // come from there, used, and not told
-  };
-  struct Recent {
-    NodeId peer;
-    Account* account;
-  };
-
-  Account& account_of(NodeId peer) {
-    Recent& recent = recent_[peer % recent_.size()];
-    if (recent.account == nullptr || recent.peer != peer) recent = {peer, &accounts_[peer]};
-    return *recent.account;
-  }
-
   std::map<NodeId, Account> accounts_;
-  std::array<Recent, 16> recent_{};  // of those, by peer modulo the size
 };
 
 }  // namespace stretto

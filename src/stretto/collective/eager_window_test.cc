@@ -13,34 +13,34 @@ namespace {
 TEST(EagerWindow, TakesWhatFitsForEachPeer) {
   EagerWindow window;
   const std::size_t payload = EagerWindow::bytes / 4 - EagerWindow::cost_of(0);
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(window.take(1, payload));
-  EXPECT_FALSE(window.take(1, 0));
-  EXPECT_TRUE(window.take(2, payload));
-  EXPECT_TRUE(window.give_back(1, EagerWindow::cost_of(payload)));
-  EXPECT_FALSE(window.take(1, payload + 1));
-  EXPECT_TRUE(window.take(1, payload));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(window.with(1).take(payload));
+  EXPECT_FALSE(window.with(1).take(0));
+  EXPECT_TRUE(window.with(2).take(payload));
+  EXPECT_TRUE(window.with(1).give_back(EagerWindow::cost_of(payload)));
+  EXPECT_FALSE(window.with(1).take(payload + 1));
+  EXPECT_TRUE(window.with(1).take(payload));
 }
 
 TEST(EagerWindow, TakesForSeveralPeersOrForNone) {
   EagerWindow window;
   const std::size_t half = EagerWindow::bytes / 2 - EagerWindow::cost_of(0);
-  const std::vector<NodeId> peers{3, 1, 19};  // 3 and 19 share a place among the recent ones
-  ASSERT_TRUE(window.take_all(peers, half));
-  ASSERT_TRUE(window.take(19, 0));
-  EXPECT_FALSE(window.take_all(peers, half));
-  EXPECT_TRUE(window.take(3, half));
-  EXPECT_TRUE(window.take(1, half));
-  EXPECT_FALSE(window.take_all(peers, 0));
-  EXPECT_TRUE(window.give_back(19, 2 * EagerWindow::cost_of(0))) << "what it was refused is not counted";
+  const std::vector<EagerWindow::Account*> peers{&window.with(3), &window.with(1), &window.with(19)};
+  ASSERT_TRUE(EagerWindow::take_all(peers, half));
+  ASSERT_TRUE(window.with(19).take(0));
+  EXPECT_FALSE(EagerWindow::take_all(peers, half));
+  EXPECT_TRUE(window.with(3).take(half));
+  EXPECT_TRUE(window.with(1).take(half));
+  EXPECT_FALSE(EagerWindow::take_all(peers, 0));
+  EXPECT_TRUE(window.with(19).give_back(2 * EagerWindow::cost_of(0))) << "what it was refused is not counted";
 }
 
 TEST(EagerWindow, WhatWasNeverSentCannotBeGivenBack) {
   EagerWindow window;
-  EXPECT_FALSE(window.give_back(1, 1));
-  ASSERT_TRUE(window.take(1, 8));
-  EXPECT_FALSE(window.give_back(2, EagerWindow::cost_of(8)));
-  EXPECT_FALSE(window.give_back(1, EagerWindow::cost_of(8) + 1));
-  EXPECT_TRUE(window.give_back(1, EagerWindow::cost_of(8)));
+  EXPECT_FALSE(window.with(1).give_back(1));
+  ASSERT_TRUE(window.with(1).take(8));
+  EXPECT_FALSE(window.with(2).give_back(EagerWindow::cost_of(8)));
+  EXPECT_FALSE(window.with(1).give_back(EagerWindow::cost_of(8) + 1));
+  EXPECT_TRUE(window.with(1).give_back(EagerWindow::cost_of(8)));
 }
 
 // Two ends and whatever is under way: what is kept never exceeds the window, but for what was asked for, and a sender
@@ -57,16 +57,16 @@ TEST(EagerWindow, BothEndsAgreeSeeds) {
       const std::size_t payload = kept.back();
       kept.pop_back();
       under_way -= EagerWindow::cost_of(payload);
-      const std::uint64_t told = receiver.use(0, payload);
+      const std::uint64_t told = receiver.with(0).use(payload);
       if (told != 0) {
-        EXPECT_TRUE(sender.give_back(1, told));
+        EXPECT_TRUE(sender.with(1).give_back(told));
       }
     };
     for (int i = 0; i < 20'000; ++i) {
       const std::size_t payload = random.below(4097);
       if (random.below(5) < 3) {
-        if (!sender.take(1, payload)) {
-          sender.overdraw(1, payload);
+        if (!sender.with(1).take(payload)) {
+          sender.with(1).overdraw(payload);
           asked_for += EagerWindow::cost_of(payload);
         }
         kept.push_back(payload);
@@ -77,7 +77,7 @@ TEST(EagerWindow, BothEndsAgreeSeeds) {
       }
     }
     while (!kept.empty()) use_one();
-    EXPECT_TRUE(sender.take(1, EagerWindow::bytes / 2 - EagerWindow::cost_of(0))) << "seed " << seed;
+    EXPECT_TRUE(sender.with(1).take(EagerWindow::bytes / 2 - EagerWindow::cost_of(0))) << "seed " << seed;
   }
 }
 

@@ -112,7 +112,7 @@ inline void InlineRun::note_look() {
 
 [[gnu::always_inline]] inline bool InlineRun::send_data(const PlacedStep& what) {
   header_.call.tag = what.tag;
-  if (!service_.eager_window().take(what.node, what.data.bytes)) return false;
+  if (!what.account->take(what.data.bytes)) return false;
   service_.send_unasked(what, header_.call, buffers_.bytes_of(what.data));
   return true;
 }
@@ -169,7 +169,7 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   for (; looked_for_ != nullptr && !peer_failed_ && !comes_in_parts_ && looks > 0;
        looks -= std::min(looks, looks_at_once)) {
     if (what.way->receive(awaited, *this) == fabric::Received::foreseen) {
-      service_.note_data_used(what.node, what.data.bytes);
+      service_.note_data_used(what);
       looked_for_ = nullptr;
       return true;
     }
@@ -251,7 +251,7 @@ inline bool InlineRun::use_data(const fabric::Message& message) {
   }
   copy_bytes(buffers_.bytes_of(what.data).data(), message.payload);
   what.was_sent = true;
-  service_.note_data_used(message.from, message.payload.size());
+  service_.note_data_used(what);
   return true;
 }
 

@@ -395,9 +395,9 @@ TEST_P(MismatchTest, AnAllToAllWhoseCountsDisagreeNamesBoth) {
 
 // Of which no more goes to `peer` unasked.
 void fill_window(Node& node, NodeId peer) {
-  EagerWindow& window = CollectiveService::of(node).eager_window();
+  EagerWindow::Account& window = CollectiveService::of(node).eager_window().with(peer);
   node.endpoint().context().enter([&] {
-    while (window.take(peer, 0)) {
+    while (window.take(0)) {
     }
   });
 }

@@ -37,7 +37,7 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
   if (what.is_pulled && large_.send_in_place(step)) return;
   const std::size_t peer = plan_->index_of_peer_of(step);
   if (!plan_->meets_everybody()) states_.set_heard_by(peer);
-  if (service_.eager_window().take(what.node, what.data.bytes)) {
+  if (what.account->take(what.data.bytes)) {
     send_data(step);
   } else if (states_.has_asked(peer)) {
     send_beyond_window(step);
@@ -53,7 +53,7 @@ bool CollectiveOperation::is_held(std::uint32_t step) const noexcept {
 
 // Its receiver has begun, and has a place for it.
 void CollectiveOperation::send_beyond_window(std::uint32_t step) {
-  service_.eager_window().overdraw(step_at(step).node, step_at(step).data.bytes);
+  step_at(step).account->overdraw(step_at(step).data.bytes);
   send_data(step);
 }
 

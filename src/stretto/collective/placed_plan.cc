@@ -211,7 +211,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     steps.push_back(placed);
   }
   const auto is_idle = [](const PlacedStep& step) { return step.kind == StepKind::copy && step.data.bytes == 0; };
-  idle_steps = static_cast<std::uint32_t>(std::ranges::find_if_not(steps, is_idle) - steps.begin());
+  first_step = std::to_address(std::ranges::find_if_not(steps, is_idle));
   for (std::size_t index = steps.size(); index-- > 0;) {
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);
@@ -242,9 +242,12 @@ void PlacedPlan::use_multicasts(
   }
 }
 
-void PlacedPlan::use_ways(const std::function<fabric::Way&(NodeId)>& way_to) {
+void PlacedPlan::use_ways(const std::function<fabric::Way&(NodeId)>& way_to,
+                          const std::function<EagerWindow::Account&(NodeId)>& account_with) {
   for (PlacedStep& step : steps) {
-    if (step.is_message()) step.way = &way_to(step.node);
+    if (!step.is_message()) continue;
+    step.way = &way_to(step.node);
+    step.account = &account_with(step.node);
   }
 }
 

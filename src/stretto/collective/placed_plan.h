@@ -9,6 +9,7 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
+#include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
 #include "stretto/collective/plan.h"
@@ -37,16 +38,17 @@ struct PlacedStep {
   /// (see schedule::receivers_read and schedule::is_exchange). Up to `most_sent` it is sent instead where it can't be
   /// read there.
   bool is_pulled = false;
-  bool is_lent = false;                    ///< see Lowering::lent; or one way, between two (decision 69)
-  bool may_be_written_over = false;        ///< of what is lent: by this call, where it is in place
-  bool has_several_readers = false;        ///< of a pulled send: others read the same data
-  bool may_be_private = false;             ///< of a pulled send: see PrivateReads::place_for
-  bool comes_after_send = false;           ///< whether a step before it in the list sends
-  std::uint32_t sends_in_a_row = 0;        ///< how many steps from this one on are sends
-  std::uint32_t alike_in_a_row = 0;        ///< how many of those send the same small message, each to another peer
-  mutable bool was_sent = false;           ///< of a lent receive: what came last was sent; a guess (see InlineRun)
-  fabric::Multicast* multicast = nullptr;  ///< to the peers of the alike ones; null: to one after the other
-  fabric::Way* way = nullptr;              ///< of a message: to and from its peer
+  bool is_lent = false;                     ///< see Lowering::lent; or one way, between two (decision 69)
+  bool may_be_written_over = false;         ///< of what is lent: by this call, where it is in place
+  bool has_several_readers = false;         ///< of a pulled send: others read the same data
+  bool may_be_private = false;              ///< of a pulled send: see PrivateReads::place_for
+  bool comes_after_send = false;            ///< whether a step before it in the list sends
+  std::uint32_t sends_in_a_row = 0;         ///< how many steps from this one on are sends
+  std::uint32_t alike_in_a_row = 0;         ///< how many of those send the same small message, each to another peer
+  mutable bool was_sent = false;            ///< of a lent receive: what came last was sent; a guess (see InlineRun)
+  fabric::Multicast* multicast = nullptr;   ///< to the peers of the alike ones; null: to one after the other
+  fabric::Way* way = nullptr;               ///< of a message: to and from its peer
+  EagerWindow::Account* account = nullptr;  ///< of a message: with its peer
   schedule::Rank peer = 0;
   NodeId node = 0;  ///< the peer's
   std::uint32_t tag = 0;
@@ -79,15 +81,18 @@ struct PlacedPlan {
   /// that member this node's. `lending`: what is lent where it can be.
   PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, const schedule::LendingLimits& lending,
              const std::function<bool(NodeId)>& shares_memory);
+  PlacedPlan(const PlacedPlan&) = delete;
+  PlacedPlan& operator=(const PlacedPlan&) = delete;
 
   /// Lets the sends that are alike go by what `multicast_to` makes for their peers.
   void use_multicasts(const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to);
 
-  /// Notes how messages come to their peers.
-  void use_ways(const std::function<fabric::Way&(NodeId)>& way_to);
+  /// Notes how messages come to their peers, and where they are counted.
+  void use_ways(const std::function<fabric::Way&(NodeId)>& way_to,
+                const std::function<EagerWindow::Account&(NodeId)>& account_with);
 
   std::vector<PlacedStep> steps;
-  std::uint32_t idle_steps = 0;                                ///< so many of the first ones are copies of nothing
+  const PlacedStep* first_step = nullptr;                      ///< but for copies of nothing that come before it
   std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
   /// Whether all that passes is small messages, and what is lent to be read at once.
   bool fits_inline = true;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <set>
 #include <span>
@@ -396,7 +397,7 @@ struct PlacedEverywhere {
   std::vector<std::byte> memory;
   CallForm form;
   std::vector<std::unique_ptr<Plan>> plans;
-  std::vector<PlacedPlan> placed;
+  std::deque<PlacedPlan> placed;
 };
 
 // Returns how many messages have one.

@@ -420,7 +420,7 @@ TEST(ShortageOnSim, WhatCouldNotBeSentTakesNoRoomInTheWindow) {
     }
     const std::uint64_t left = EagerWindow::bytes - (1 + sent) * cost;
     EagerWindow& window = CollectiveService::of(node).eager_window();
-    const bool is_all_there = node.id() == 1 || window.take(1, left - EagerWindow::cost_of(0));
+    const bool is_all_there = node.id() == 1 || window.with(1).take(left - EagerWindow::cost_of(0));
     EXPECT_TRUE(is_all_there) << sent << " of " << calls << " sent";
     co_await barrier(node, all, CollectiveOptions().key(1));
     for (std::uint64_t i = 0; i < calls && node.id() == 1; ++i) {

@@ -182,7 +182,7 @@ class Context {
   bool drain_first(Rest rest) noexcept;
   bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_seq_cst); }
   void unlock() noexcept { locked_.store(false, std::memory_order_seq_cst); }
-  bool has_work() const noexcept {
+  [[gnu::always_inline]] bool has_work() const noexcept {
     return leftover_.load(std::memory_order_seq_cst) != nullptr || inbox_.load(std::memory_order_seq_cst) != nullptr;
   }
   bool push(Item* item) noexcept;

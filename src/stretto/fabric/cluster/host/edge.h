@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -20,14 +22,17 @@ class EdgeWriter {
   EdgeWriter(RingWriter short_ring, RingWriter long_ring) noexcept
       : short_(std::move(short_ring)), long_(std::move(long_ring)) {}
 
+  /// Writes one message, whole, if the short ring has room for it as it is. REQUIRES: as RingWriter::try_write.
+  bool try_write_at_once(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    return !is_in_long_ && short_.try_write(kind, header, payload);
+  }
   /// Writes one message, whole, or returns false when there is no room for it yet. REQUIRES: as RingWriter::try_write.
   bool try_write(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
-    if (!is_in_long_ && short_.try_write(kind, header, payload)) return true;
-    return try_write_otherwise(kind, header, payload);
+    return try_write_at_once(kind, header, payload) || try_write_otherwise(kind, header, payload);
   }
   /// The same, but waits a moment for a reader that is about to make room in the short ring.
   bool try_write_soon(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
-    if (!is_in_long_ && short_.try_write(kind, header, payload)) return true;
+    if (try_write_at_once(kind, header, payload)) return true;
     wait_for_room(lines_of(header.size() + payload.size()));
     return try_write(kind, header, payload);
   }
@@ -51,21 +56,20 @@ class EdgeWriter {
 class EdgeReader {
  public:
   EdgeReader() = default;
-  EdgeReader(RingReader short_ring, RingReader long_ring) noexcept : short_(short_ring), long_(long_ring) {}
+  EdgeReader(RingReader short_ring, RingReader long_ring) noexcept : rings_{short_ring, long_ring} {}
 
   /// The ring that the next message is in.
-  RingReader& current() noexcept { return is_in_long_ ? long_ : short_; }
-  const RingReader& current() const noexcept { return is_in_long_ ? long_ : short_; }
+  RingReader& current() noexcept { return rings_[at_]; }
+  const RingReader& current() const noexcept { return rings_[at_]; }
   /// The other one from now on, as the last message said.
   void change() noexcept {
     current().give_back_all();
-    is_in_long_ = !is_in_long_;
+    at_ ^= 1U;
   }
 
  private:
-  RingReader short_;
-  RingReader long_;
-  bool is_in_long_ = false;
+  std::array<RingReader, 2> rings_;  // the short one first
+  std::size_t at_ = 0;
 };
 
 }  // namespace stretto::fabric::cluster

@@ -69,6 +69,8 @@ class HostTransport::HostWay final : public Way {
 
   [[gnu::hot]] void send(MessageType type, ConstByteSpan header, ConstByteSpan payload) override {
     requests_.add();
+    const bool may_be_sent = peer_.standing == Standing::present && peer_.edge_made;
+    if (may_be_sent && peer_.outbox->send_at_once(static_cast<std::uint8_t>(type), header, payload)) return;
     transport_.send_to(peer_, static_cast<std::uint8_t>(type), header, payload);
   }
   [[gnu::hot]] Received receive(const Awaited& awaited, MessageHandler& receiver) override {

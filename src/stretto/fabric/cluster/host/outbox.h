@@ -30,6 +30,12 @@ class Outbox {
   /// Where the edge begins: called once, before anything else.
   void open(EdgeWriter writer) { writer_ = std::move(writer); }
 
+  /// Returns whether it is on its way, as it mostly is. In line, since small messages are little more.
+  bool send_at_once(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
+    if (!queue_.empty() || !writer_.try_write_at_once(kind, header, payload)) return false;
+    bells_.ring(peer_);
+    return true;
+  }
   /// Returns whether it is on its way; otherwise it waits here.
   bool send(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) {
     if (queue_.empty() && writer_.try_write_soon(kind, header, payload)) {

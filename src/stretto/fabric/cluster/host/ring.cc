@@ -36,35 +36,39 @@ std::uint64_t RingWriter::least_consumed() const noexcept {
   return least;
 }
 
-// One line after the other, each with its word.
+// One line after the other, each with its word. What is looked at for each line is kept in registers: any of the bytes
+// that are written might be this object's.
 bool RingWriter::try_write_long(LineHead head, ConstByteSpan header, ConstByteSpan payload) noexcept {
-  const std::uint32_t lines = head.lines();
-  if (!has_room(lines)) return false;
+  const std::uint32_t count = head.lines();
+  if (!has_room(count)) return false;
   std::uint64_t position = written_;
-  written_ += lines;
+  written_ += count;
   std::uint64_t word = encode_word(head, position);
+  RingLine* const lines = lines_;
+  RingLine* line = &line_at(position);
+  const std::uint64_t mask = mask_;
   const auto end_line = [&] {
-    line_at(position).word.store(word, std::memory_order_release);
+    line->word.store(word, std::memory_order_release);
     word = encode_further_word(++position);
+    line = lines + (position & mask);
   };
   const auto write_whole_lines_of = [&](ConstByteSpan& bytes) {
     for (; bytes.size() >= RingLine::inline_bytes; bytes = bytes.subspan(RingLine::inline_bytes)) {
-      std::memcpy(line_at(position).bytes, bytes.data(), RingLine::inline_bytes);
+      std::memcpy(line->bytes, bytes.data(), RingLine::inline_bytes);
       end_line();
     }
   };
   write_whole_lines_of(header);
   if (!header.empty()) {
-    std::byte* const line = line_at(position).bytes;
     const std::size_t payload_here = std::min(payload.size(), RingLine::inline_bytes - header.size());
-    copy_bytes(line, header);
-    copy_bytes(line + header.size(), payload.first(payload_here));
+    copy_bytes(line->bytes, header);
+    copy_bytes(line->bytes + header.size(), payload.first(payload_here));
     payload = payload.subspan(payload_here);
     end_line();
   }
   write_whole_lines_of(payload);
   if (!payload.empty()) {
-    copy_bytes(line_at(position).bytes, payload);
+    copy_bytes(line->bytes, payload);
     end_line();
   }
   return true;
@@ -72,7 +76,12 @@ bool RingWriter::try_write_long(LineHead head, ConstByteSpan header, ConstByteSp
 
 RingReader::RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounter* consumed,
                        std::uint64_t position) noexcept
-    : lines_(lines), mask_(line_count - 1), position_(position), given_back_(position), consumed_(consumed) {}
+    : lines_(lines),
+      mask_(line_count - 1),
+      batch_(credit_batch(line_count)),
+      position_(position),
+      given_back_(position),
+      consumed_(consumed) {}
 
 bool RingReader::whole() const noexcept {
   const DecodedLine first = decode_word(line_at(position_).word.load(std::memory_order_acquire), position_);
@@ -84,24 +93,34 @@ bool RingReader::whole() const noexcept {
   return state != LineState::empty;
 }
 
+LineState RingReader::wait_for_further(std::uint64_t position) noexcept {
+  LineState state = LineState::empty;
+  for (unsigned looks = 0; state == LineState::empty && looks < most_looks_at_further; ++looks) {
+    state = look_at_further(position);
+  }
+  if (state != LineState::message) missing_ = position;
+  return state;
+}
+
+// One line after the other, as they come.
 [[gnu::hot]] LineState RingReader::take_further(ByteSpan bytes) noexcept {
-  for (std::uint64_t position = position_ + 1; !bytes.empty(); ++position) {
-    LineState state = LineState::empty;
-    for (unsigned looks = 0; state == LineState::empty && looks < most_looks_at_further; ++looks) {
-      state = look_at_further(position);
+  const RingLine* const lines = lines_;
+  const std::uint64_t mask = mask_;
+  std::byte* to = bytes.data();
+  std::size_t left = bytes.size();
+  for (std::uint64_t position = position_ + 1; left > 0; ++position) {
+    const RingLine& line = lines[position & mask];
+    if (line.word.load(std::memory_order_acquire) != encode_further_word(position)) {
+      const LineState state = wait_for_further(position);
+      if (state != LineState::message) return state;
     }
-    if (state != LineState::message) {
-      missing_ = position;
-      return state;
+    if (left < RingLine::inline_bytes) {
+      copy_bytes(to, {line.bytes, left});
+      break;
     }
-    const std::size_t here = std::min(bytes.size(), RingLine::inline_bytes);
-    const std::byte* from = line_at(position).bytes;
-    if (here == RingLine::inline_bytes) {
-      std::memcpy(bytes.data(), from, RingLine::inline_bytes);
-    } else {
-      copy_bytes(bytes.data(), {from, here});
-    }
-    bytes = bytes.subspan(here);
+    std::memcpy(to, line.bytes, RingLine::inline_bytes);
+    to += RingLine::inline_bytes;
+    left -= RingLine::inline_bytes;
   }
   return LineState::message;
 }

@@ -164,7 +164,7 @@ class RingReader {
 
   /// Gives lines back in batches; returns whether it did, so that a waiting writer may have to be woken.
   bool give_back() noexcept {
-    if (position_ - given_back_ < credit_batch(static_cast<std::uint32_t>(mask_ + 1))) return false;
+    if (position_ - given_back_ < batch_) return false;
     give_back_all();
     return true;
   }
@@ -200,11 +200,13 @@ class RingReader {
     position_ += lines;
     is_claimed_ = false;
   }
+  LineState wait_for_further(std::uint64_t position) noexcept;
   LineState take_further(ByteSpan bytes) noexcept;
   bool take_rest(const Foreseen& foreseen) noexcept;
 
   RingLine* lines_ = nullptr;
   std::uint64_t mask_ = 0;
+  std::uint64_t batch_ = 0;
   bool is_claimed_ = false;  // the line at the position
   std::uint64_t position_ = 0;
   std::uint64_t missing_ = 0;  // of a message that was half there, where that lies ahead
