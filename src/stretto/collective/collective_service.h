@@ -80,7 +80,6 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
   Selector& selector() noexcept { return *selector_; }
   /// How often it has been asked what waits.
   std::uint32_t looks() const noexcept { return looks_; }
-  EagerWindow& eager_window() noexcept { return eager_window_; }
   /// Sends the data of a step, which are counted in the window: unless it throws.
   void send_unasked(const PlacedStep& what, const CallHeader& header, ConstByteSpan data) {
     try {
@@ -129,6 +128,8 @@ class CollectiveService final : private fabric::MessageHandler, private fabric::
     const std::uint64_t cost = what.account->use(what.data.bytes);
     if (cost != 0) say_used(what.node, cost);
   }
+  /// For tests: what may be sent unasked.
+  EagerWindow& eager_window() noexcept { return eager_window_; }
   /// Lets tests begin near the end of the numbers: that of the first call of each stream from now on.
   void number_streams_from(std::uint32_t first) noexcept { streams_.number_from(first); }
   /// Whether the members of a group may meet for such a call.

@@ -64,7 +64,7 @@ class EagerWindow {
     if (!std::all_of(accounts.begin(), accounts.end(), [&](const Account* each) { return each->has_room(payload); })) {
       return false;
     }
-    for (Account* const each : accounts) each->take(payload);
+    for (Account* const each : accounts) each->overdraw(payload);
     return true;
   }
 

@@ -45,7 +45,7 @@ struct PlacedStep {
   bool comes_after_send = false;            ///< whether a step before it in the list sends
   std::uint32_t sends_in_a_row = 0;         ///< how many steps from this one on are sends
   std::uint32_t alike_in_a_row = 0;         ///< how many of those send the same small message, each to another peer
-  mutable bool was_sent = false;            ///< of a lent receive: what came last was sent; a guess (see InlineRun)
+  mutable bool was_sent = false;            ///< of a lent receive: what came last was sent. A guess, for the next run
   fabric::Multicast* multicast = nullptr;   ///< to the peers of the alike ones; null: to one after the other
   fabric::Way* way = nullptr;               ///< of a message: to and from its peer
   EagerWindow::Account* account = nullptr;  ///< of a message: with its peer

@@ -18,7 +18,7 @@ struct ClusterOptions {
   bool peer_pointer = true;
   /// Whether nodes of a host read each other's memory that is not in segments.
   cluster::ProcessReads process_reads = cluster::ProcessReads::automatic;
-  /// Lines of 64 bytes in the ring of one directed edge between nodes of a host: a power of two, at least 512.
+  /// Lines of 64 bytes in the long ring of one directed edge between nodes of a host: a power of two, 512 to 2^20.
   std::uint32_t ring_lines = 1024;
   /// What carries messages to other hosts: see network/carrier.h.
   std::string network = "tcp";

@@ -148,6 +148,20 @@ TEST(ForgedRings, WhatIsHalfWrittenComesWhenItIsWhole) {
   EXPECT_TRUE(job[1].lost.empty());
 }
 
+// Neither is it waited for, nor does it keep anybody awake.
+TEST(ForgedRings, WhatIsHalfWrittenAndThenAnotherIsNotThere) {
+  TestJob job(2);
+  job[1].endpoint().segment().allocate(200);
+  job[0].send(1, bytes_of(1));
+  job.settle();
+  forge(cluster::OwnKind::put_piece, cluster::PutPieceHeader{0, 100, 0, 7}, 100);
+  job.settle();
+  forge(cluster::OwnKind::notification, Notification{7}, 0);
+  job.settle();
+  EXPECT_TRUE(job[1].endpoint().arm(Alarm::none));
+  job[1].endpoint().disarm();
+}
+
 // The same in a ring that several read, and what comes by the other one meanwhile is not held up.
 TEST(ForgedRings, WhatIsHalfWrittenForSeveralHoldsNothingElseUp) {
   TestJob job(2);

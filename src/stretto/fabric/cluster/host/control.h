@@ -8,7 +8,7 @@
 #include "stretto/base/descriptor.h"
 #include "stretto/base/mapping.h"
 #include "stretto/base/page.h"
-#include "stretto/fabric/cluster/host/edge.h"
+#include "stretto/fabric/cluster/host/ring.h"
 
 namespace stretto::fabric::cluster {
 

@@ -8,12 +8,10 @@ namespace {
 
 constexpr auto other_ring = static_cast<std::uint8_t>(OwnKind::other_ring);
 
-// Some microseconds: as long as a reader that runs takes for what makes room, and less than to wake one.
+// About a microsecond: as long as a reader that runs takes for what makes room, and less than to wake one.
 constexpr unsigned most_looks_for_room = 100;
 // What an empty short ring has room for at all times (see credit_batch), but for the line that it keeps back.
 constexpr std::uint32_t most_short_lines = short_ring_lines - credit_batch(short_ring_lines) - 1;
-// How long the long ring is stayed in, so that its reader shows whether it keeps up.
-constexpr std::uint64_t least_long_lines = 256;
 
 }  // namespace
 
@@ -24,8 +22,9 @@ void EdgeWriter::wait_for_room(std::size_t lines) noexcept {
 
 bool EdgeWriter::try_write_otherwise(std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload) noexcept {
   if (is_in_long_) {
-    const bool fits = lines_of(header.size() + payload.size()) <= most_short_lines;
-    if (!fits || !is_kept_up_with() || !long_.try_write(other_ring, {}, {})) {
+    const std::size_t lines = lines_of(header.size() + payload.size());
+    // Room for it means that the line that is kept back is free again, too.
+    if (!is_kept_up_with() || !short_.has_room(lines) || !long_.try_write(other_ring, {}, {})) {
       return long_.try_write(kind, header, payload);
     }
     is_in_long_ = false;
@@ -37,8 +36,10 @@ bool EdgeWriter::try_write_otherwise(std::uint8_t kind, ConstByteSpan header, Co
   return long_.try_write(kind, header, payload);
 }
 
+// The reader says each batch how far it is: it has said so since the long ring was entered, and is one behind at most.
 bool EdgeWriter::is_kept_up_with() const noexcept {
-  return long_.position() - entered_ >= least_long_lines && long_.unread() <= credit_batch(long_.lines());
+  const std::uint32_t batch = credit_batch(long_.lines());
+  return long_.position() - entered_ >= 2 * batch && long_.unread() <= batch;
 }
 
 }  // namespace stretto::fabric::cluster

@@ -9,9 +9,6 @@
 
 namespace stretto::fabric::cluster {
 
-/// Of the short ring of an edge: 8 KiB, so that those of both ways stay in the first-level caches (decision 76).
-inline constexpr std::uint32_t short_ring_lines = 128;
-
 /// What one node sends another one of its host, the sending end: two rings, of which the reader reads one at a time. By
 /// the short one messages go while their reader keeps up with them; by the long one what it has no room for, as where
 /// the reader does not run. The last message in the one says that the next is in the other.
@@ -61,7 +58,8 @@ class EdgeReader {
   /// The ring that the next message is in.
   RingReader& current() noexcept { return rings_[at_]; }
   const RingReader& current() const noexcept { return rings_[at_]; }
-  /// The other one from now on, as the last message said.
+  /// The other one from now on, as the last message said. Nobody is rung for what is given back: a writer that finds no
+  /// room has written more than a batch to the ring that it is in.
   void change() noexcept {
     current().give_back_all();
     at_ ^= 1U;

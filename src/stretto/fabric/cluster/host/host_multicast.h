@@ -33,7 +33,7 @@ class MulticastRings {
     bool has_sent = false;   ///< since it was last looked whether it rests
     bool is_retired = false;
   };
-  /// Sends to one peer, if that is there, by the ring that it alone reads. Throws nothing.
+  /// Sends to one peer, if that is there, by the edge to it. Throws nothing.
   using SendToOne = std::function<void(HostPeer&, std::uint8_t kind, ConstByteSpan header, ConstByteSpan payload)>;
 
   /// `place`: this node's, among those of the host.

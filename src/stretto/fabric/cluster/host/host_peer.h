@@ -52,7 +52,7 @@ struct HostPeer {
   bool said_goodbye = false;
   bool ended = false;      ///< its end was noticed, or it is lost; nothing that it says counts
   bool lingers = false;    ///< is lost, but may not have heard of it: its connection tells when it has
-  bool edge_made = false;  ///< our ring towards it exists
+  bool edge_made = false;  ///< our rings towards it exist
   bool waiting = false;    ///< its outbox is on the transport's list
   bool is_read = false;    ///< its memory that is not shared
   std::map<std::uint64_t, PendingGet> gets;

@@ -131,7 +131,7 @@ void HostTransport::read_private(NodeId from, Offset source, ByteSpan destinatio
   }
 }
 
-// On first use: our ring gets its memory, and the peer is told to read it. A peer for whose ring there is none is lost.
+// On first use: our rings get their memory, and the peer is told to read them. A peer for whose there is none is lost.
 bool HostTransport::make_edge(HostPeer& peer) {
   const ControlLayout& layout = control_->layout();
   const ControlLayout& theirs = peer.memory->layout();
@@ -242,8 +242,8 @@ bool HostTransport::take_up_senders() {
     const DecodedLine line = take_line(peer, peer.reader.current());
     if (line.state != LineState::message) break;
     handle(peer, line.head);
+    give_back(peer);
   }
-  give_back(peer);
   // Backwards: one of them may go.
   for (std::size_t at = peer.multicasts.size(); at-- > 0;) {
     const auto deliver = [this](const Message& message) { sink_.on_message(message); };

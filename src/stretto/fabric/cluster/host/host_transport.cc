@@ -244,7 +244,7 @@ void HostTransport::end(HostPeer& peer, const Error& cause) {
     ended_.emplace_back(&peer, cause);
     return;
   }
-  // All that it wrote before the end is in its ring: nothing of a peer's last words is lost.
+  // All that it wrote before the end is in its rings: nothing of a peer's last words is lost.
   notice_senders();
   while (is_noticed(peer) && peer.has_whole_message()) receive(peer);
   if (peer.standing == Standing::lost) return;

@@ -13,7 +13,7 @@
 
 namespace stretto::fabric::cluster {
 
-/// What leaves for one peer of the host: its ring, and a queue of what found no room or is too much for one go.
+/// What leaves for one peer of the host: the edge to it, and a queue of what found no room or is too much for one go.
 ///
 /// Large copies go in pieces of at most `copy_piece_bytes` a step, so that no step keeps the node's baton long. Owned
 /// by the HostTransport; used under the node's baton. Steps never block; the queue is bounded by memory alone.
@@ -68,7 +68,7 @@ class Outbox {
   struct Put {
     Offset target;
     ConstByteSpan source;
-    std::byte* place;  // in the peer's segment, or null: through the ring
+    std::byte* place;  // in the peer's segment, or null: by the edge
     std::uint64_t at;
     Notification notification;
     Completion* completion;

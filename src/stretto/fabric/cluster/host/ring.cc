@@ -84,6 +84,7 @@ RingReader::RingReader(RingLine* lines, std::uint32_t line_count, ConsumedCounte
       consumed_(consumed) {}
 
 bool RingReader::whole() const noexcept {
+  if (!ready()) return false;
   const DecodedLine first = decode_word(line_at(position_).word.load(std::memory_order_acquire), position_);
   LineState state = first.state;
   const std::uint32_t lines = state == LineState::message ? first.head.lines() : 1;
