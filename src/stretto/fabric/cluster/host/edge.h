@@ -33,6 +33,10 @@ class EdgeWriter {
     wait_for_room(lines_of(header.size() + payload.size()));
     return try_write(kind, header, payload);
   }
+  /// See RingWriter::claim_next.
+  void claim_next() noexcept {
+    if (!is_in_long_) short_.claim_next();
+  }
   /// Whether a message of `lines` lines would be written now.
   bool has_room(std::size_t lines) noexcept {
     return (!is_in_long_ && short_.has_room(lines)) || long_.has_room(lines);

@@ -88,6 +88,7 @@ TEST(Edge, EveryMessageArrivesOnceAndInOrderSeeds) {
     std::uint64_t read = 0;
     std::uint64_t pace = 2;
     for (int step = 0; step < 5000; ++step) {
+      if (random.below(2) == 0) edge.writer.claim_next();
       if (random.below(300) == 0) pace = random.below(5);
       if (random.below(5) >= pace) {
         const std::size_t bytes = random_size(random);

@@ -171,6 +171,7 @@ Received HostTransport::receive_from(NodeId node, const Awaited& awaited, Messag
   if (progressing_ || peer.standing != Standing::present) return Received::nothing;
   if (awaited.foreseen != nullptr && peer.reader.current().take(awaited)) {
     ++taken_;
+    if (claims_help()) peer.outbox->claim_next();
     give_back(peer);
     return Received::foreseen;
   }

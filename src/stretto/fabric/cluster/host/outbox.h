@@ -45,6 +45,8 @@ class Outbox {
     enqueue(kind, header, payload);
     return false;
   }
+  /// Something is likely to leave for the peer soon, as an answer to what has come (see RingWriter::claim_next).
+  void claim_next() noexcept { writer_.claim_next(); }
   void put(Offset target, ConstByteSpan source, Notification notification, Completion* completion);
   /// Copies from the peer's segment if that is possible; returns false when the bytes must be asked for.
   bool get(Offset source, ByteSpan destination, Completion* completion);

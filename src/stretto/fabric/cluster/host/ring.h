@@ -73,6 +73,12 @@ class RingWriter {
   /// Writes a message that is nothing but its kind to a line that is kept back. REQUIRES: it is free.
   void write_in_reserve(std::uint8_t kind) noexcept { write_line({kind, 0, 0}, {}, {}); }
 
+  /// Claims the line that the next message begins with, if it is known to be free: whoever writes that soon need not
+  /// take the reader's copy back then (decision 77).
+  void claim_next() noexcept {
+    if (written_ < limit_) claim_free_line(line_at(written_).bytes[0]);
+  }
+
   /// Whether a message of `lines` lines would be written now.
   bool has_room(std::size_t lines) noexcept {
     if (written_ + lines <= limit_) return true;
@@ -160,6 +166,8 @@ class RingReader {
     const LineHead head{static_cast<std::uint8_t>(foreseen.type), static_cast<std::uint16_t>(foreseen.header_bytes),
                         static_cast<std::uint16_t>(foreseen.payload.size())};
     const std::uint64_t word = encode_word(head, position_);
+    // Who looks too soon takes the line from its writer (decision 77).
+    if (awaited.is_due && awaited.looks > 1 && claims_help()) finish_look();
     if (line.word.load(std::memory_order_acquire) != word && !comes(line, word, awaited)) return false;
     if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
     if (is_long) return ready() && take_rest(foreseen);
