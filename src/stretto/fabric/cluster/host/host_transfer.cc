@@ -171,7 +171,8 @@ Received HostTransport::receive_from(NodeId node, const Awaited& awaited, Messag
   if (progressing_ || peer.standing != Standing::present) return Received::nothing;
   if (awaited.foreseen != nullptr && peer.reader.current().take(awaited)) {
     ++taken_;
-    if (claims_help()) peer.outbox->claim_next();
+    // Of several lines, claimed or not, the others would follow as they do now (decision 77).
+    if (awaited.bytes <= RingLine::inline_bytes && claims_help()) peer.outbox->claim_next();
     give_back(peer);
     return Received::foreseen;
   }

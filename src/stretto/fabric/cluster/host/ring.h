@@ -166,8 +166,9 @@ class RingReader {
     const LineHead head{static_cast<std::uint8_t>(foreseen.type), static_cast<std::uint16_t>(foreseen.header_bytes),
                         static_cast<std::uint16_t>(foreseen.payload.size())};
     const std::uint64_t word = encode_word(head, position_);
-    // Who looks too soon takes the line from its writer (decision 77).
-    if (awaited.is_due && awaited.looks > 1 && claims_help()) finish_look();
+    // Who looks too soon takes the line from its writer; of several lines the first are read while others are written
+    // (decision 77).
+    if (!is_long && awaited.is_due && awaited.looks > 1 && claims_help()) finish_look();
     if (line.word.load(std::memory_order_acquire) != word && !comes(line, word, awaited)) return false;
     if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
     if (is_long) return ready() && take_rest(foreseen);
