@@ -16,7 +16,8 @@ namespace stretto::fabric::cluster {
 /// What leaves for one peer of the host: the edge to it, and a queue of what found no room or is too much for one go.
 ///
 /// Large copies go in pieces of at most `copy_piece_bytes` a step, so that no step keeps the node's baton long. Owned
-/// by the HostTransport; used under the node's baton. Steps never block; the queue is bounded by memory alone.
+/// by the HostTransport; used under the node's baton. Steps never block, and a send waits a microsecond for room at
+/// most; the queue is bounded by memory alone.
 class Outbox {
  public:
   static constexpr std::size_t copy_piece_bytes = 64 * 1024;
