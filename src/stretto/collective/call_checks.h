@@ -30,9 +30,9 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
     return call.input.data() == call.output.data() && call.input.size() == call.output.size() &&
            schedule::may_be_in_place(call.operation());
   };
-  const bool is_listed = !call.is_simple() && (!call.shards().empty() || call.fused() != nullptr);
-  return !is_listed && !options.precondition().exists() && !options.auxiliaries() &&
-         bytes_of_longer(call) <= schedule::most_in_one_go && (are_apart(call.input, call.output) || are_the_same());
+  return call.shards().empty() && call.fused() == nullptr && !options.precondition().exists() &&
+         !options.auxiliaries() && bytes_of_longer(call) <= schedule::most_in_one_go &&
+         (are_apart(call.input, call.output) || are_the_same());
 }
 
 }  // namespace stretto

@@ -33,6 +33,12 @@ Group with_auxiliaries(const Group& participants, const Group& auxiliaries) {
 
 /// After so many small calls, some 40 us, their caller sees to all else that peers may have sent.
 constexpr std::uint32_t calls_between_polls = 128;
+/// For as many of the smallest ones a call counts.
+std::uint32_t weight_of(const CallKey& key) noexcept {
+  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
+  return static_cast<std::uint32_t>(1 + (key.input_bytes() + key.output_bytes()) / bytes_of_one);
+}
+
 /// How long the caller of a large collective looks for peers that are late: about twice as long as it takes where
 /// nobody is.
 double patience_for(std::size_t bytes) { return double(bytes) / 16e9; }
@@ -203,8 +209,8 @@ bool CollectiveService::try_run(const Function& function) {
 // How often a small call may look for a peer's message before it returns; zero: that is left to who waits for it. Now
 // and then it is if other tasks are ready, so that these have their turn.
 inline unsigned CollectiveService::looks_inline(Preparation& prepared) noexcept {
-  if (!prepared.may_be_inline()) return 0;
-  inline_calls_ += prepared.inline_weight;
+  if (!prepared.may_be_inline) return 0;
+  inline_calls_ += weight_of(prepared.key);
   if (inline_calls_ >= calls_between_polls && node_.engine().others_want_worker()) return 0;
   if (!prepared.inline_attempts.worth_it()) return 0;
   if (any_lost() || cancelled_ != nullptr) return 0;

@@ -252,11 +252,11 @@ void CollectiveService::send_or_lose(NodeId to, fabric::MessageType type, ConstB
 
 void CollectiveService::note_used(const fabric::Message& message) {
   if (message.type != fabric::MessageType::collective_data) return;
-  say_used(message.from, eager_window_.with(message.from).use(message.payload.size()));
+  const std::uint64_t cost = eager_window_.with(message.from).use(message.payload.size());
+  if (cost != 0) say_used(message.from, cost);
 }
 
 void CollectiveService::say_used(NodeId to, std::uint64_t cost) {
-  if (cost == 0) return;
   endpoint_.send(to, fabric::MessageType::collective_used, stretto::bytes_of(UsedHeader{cost}), {});
 }
 

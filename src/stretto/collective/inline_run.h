@@ -36,7 +36,7 @@ class InlineRun final : private fabric::MessageHandler {
         plan_(plan),
         call_(call),
         header_{{identity, 0, line}, 0, 0, 0},
-        next_(plan.first_step) {
+        next_(plan.steps.data() + plan.idle_steps) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
     buffers_.set_scratch(scratch);

@@ -211,7 +211,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
     steps.push_back(placed);
   }
   const auto is_idle = [](const PlacedStep& step) { return step.kind == StepKind::copy && step.data.bytes == 0; };
-  first_step = std::to_address(std::ranges::find_if_not(steps, is_idle));
+  idle_steps = static_cast<std::uint32_t>(std::ranges::find_if_not(steps, is_idle) - steps.begin());
   for (std::size_t index = steps.size(); index-- > 0;) {
     if (steps[index].kind == StepKind::send)
       count_row(steps[index], index + 1 == steps.size() ? nullptr : &steps[index + 1]);

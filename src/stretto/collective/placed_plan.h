@@ -81,8 +81,6 @@ struct PlacedPlan {
   /// that member this node's. `lending`: what is lent where it can be.
   PlacedPlan(const Plan& plan, const Layout& layout, const Group& members, const schedule::LendingLimits& lending,
              const std::function<bool(NodeId)>& shares_memory);
-  PlacedPlan(const PlacedPlan&) = delete;
-  PlacedPlan& operator=(const PlacedPlan&) = delete;
 
   /// Lets the sends that are alike go by what `multicast_to` makes for their peers.
   void use_multicasts(const std::function<std::shared_ptr<fabric::Multicast>(std::span<const NodeId>)>& multicast_to);
@@ -92,7 +90,7 @@ struct PlacedPlan {
                 const std::function<EagerWindow::Account&(NodeId)>& account_with);
 
   std::vector<PlacedStep> steps;
-  const PlacedStep* first_step = nullptr;                      ///< but for copies of nothing that come before it
+  std::uint32_t idle_steps = 0;                                ///< so many of the first ones are copies of nothing
   std::vector<std::shared_ptr<fabric::Multicast>> multicasts;  ///< of the steps
   /// Whether all that passes is small messages, and what is lent to be read at once.
   bool fits_inline = true;

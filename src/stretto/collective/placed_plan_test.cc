@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <set>
 #include <span>
@@ -397,7 +396,7 @@ struct PlacedEverywhere {
   std::vector<std::byte> memory;
   CallForm form;
   std::vector<std::unique_ptr<Plan>> plans;
-  std::deque<PlacedPlan> placed;
+  std::vector<PlacedPlan> placed;
 };
 
 // Returns how many messages have one.

@@ -17,12 +17,6 @@ std::size_t most_inline(const CollectiveCall& call) noexcept {
   return schedule::cuts_vector(call.operation()) ? piece_bytes : schedule::most_in_one_go;
 }
 
-// For as many of the smallest ones such a call counts.
-std::uint32_t weight_of(const CollectiveCall& call) noexcept {
-  constexpr std::size_t bytes_of_one = std::size_t{8} << 10U;
-  return static_cast<std::uint32_t>(1 + (call.input.size() + call.output.size()) / bytes_of_one);
-}
-
 }  // namespace
 
 PlanCache::OfGroup::OfGroup(PlanCache& cache, const Group& members)
@@ -84,11 +78,10 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CollectiveCa
   prepared->digest = digest_of(call, plan);
   prepared->placed = service.place(plan, call, members_);
   const PlacedPlan& placed = *prepared->placed;
-  const bool may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
-                             !call.reduction().as_task && bytes_of_longer(call) <= most_inline(call) &&
-                             (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
-  if (may_be_inline) prepared->inline_weight = weight_of(call);
-  if (may_be_inline && placed.lends) service.receipts().take_memory();
+  prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
+                            !call.reduction().as_task && bytes_of_longer(call) <= most_inline(call) &&
+                            (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
+  if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
   if (may_meet) prepared->met.resize(members_.size());
   prepared->leaves = may_meet && !schedule::is_receiver(shape, me_);
   return prepared;

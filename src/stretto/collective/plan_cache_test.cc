@@ -66,7 +66,7 @@ TEST(PlanCache, CallsAreDoneInThemselvesUpToTwoPieces) {
       const ByteSpan all = std::as_writable_bytes(std::span(memory));
       call.input = all.first(input_bytes);
       call.output = all.first(output_bytes);
-      return cache.of(both).prepare(call, {}).may_be_inline();
+      return cache.of(both).prepare(call, {}).may_be_inline;
     };
     const CallForm& gathering = form_of_movement<schedule::Operation::allgather, double>;
     EXPECT_TRUE(may_be_inline(gathering, piece_bytes, 2 * piece_bytes));

@@ -33,6 +33,8 @@ class CallKey {
         block_offsets_(call.block_offsets().begin(), call.block_offsets().end()),
         output_offsets_(call.output_offsets().begin(), call.output_offsets().end()) {}
 
+  std::size_t input_bytes() const noexcept { return input_bytes_; }
+  std::size_t output_bytes() const noexcept { return output_bytes_; }
   /// Whether it is that of a simple call, which names no algorithm, and of its form, which is a constant.
   bool is_of_simple(const CollectiveCall& call) const noexcept { return simple_form_ == call.form && is_alike(call); }
   /// Whether it is that of a call.
@@ -76,8 +78,7 @@ class Preparation {
   const Plan& plan;
   std::uint32_t digest = 0;  ///< see Identity
   std::unique_ptr<const PlacedPlan> placed;
-  /// An InlineRun can do such a call, which takes as long as so many of the smallest ones; 0: it can't.
-  std::uint32_t inline_weight = 0;
+  bool may_be_inline = false;  ///< whether an InlineRun can do such a call
   InlineAttempts inline_attempts;
   /// Where such calls are met for (see Meeting): everybody, once this node came last; else empty.
   std::vector<Meeting::Member> met;
@@ -85,7 +86,6 @@ class Preparation {
   bool leaves = false;                  ///< who has no result there leaves its data behind, and need not wait
 
   bool may_meet() const noexcept { return !met.empty(); }
-  bool may_be_inline() const noexcept { return inline_weight > 0; }
 
   /// Whether an operation that is under way goes by it.
   bool in_use() const noexcept { return users_ > 0; }

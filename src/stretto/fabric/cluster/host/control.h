@@ -8,7 +8,7 @@
 #include "stretto/base/descriptor.h"
 #include "stretto/base/mapping.h"
 #include "stretto/base/page.h"
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/ring_size.h"
 
 namespace stretto::fabric::cluster {
 

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/ring_reader.h"
+#include "stretto/fabric/cluster/host/ring_writer.h"
 
 namespace stretto::fabric::cluster {
 

@@ -10,7 +10,7 @@
 
 #include "stretto/fabric/cluster/host/control.h"
 #include "stretto/fabric/cluster/host/host_peer.h"
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/ring_writer.h"
 #include "stretto/fabric/multicast.h"
 
 namespace stretto::fabric::cluster {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "stretto/fabric/cluster/host/ring.h"
+#include "stretto/fabric/cluster/host/ring_reader.h"
 
 namespace stretto::fabric::cluster {
 

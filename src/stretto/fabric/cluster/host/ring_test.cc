@@ -1,5 +1,3 @@
-#include "stretto/fabric/cluster/host/ring.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include "stretto/base/random.h"
 #include "stretto/base/test_support.h"
 #include "stretto/fabric/cluster/host/ring_fuzz.h"
+#include "stretto/fabric/cluster/host/ring_reader.h"
+#include "stretto/fabric/cluster/host/ring_writer.h"
 
 namespace stretto::fabric::cluster {
 namespace {
