@@ -23,8 +23,12 @@ void claim_line(std::atomic<T>& word) noexcept {
 /// The same by a store to a byte at which nobody looks, which takes its caller no time.
 inline void claim_free_line(std::byte& byte) noexcept { *const_cast<volatile std::byte*>(&byte) = std::byte{}; }
 
-/// Copies `from` to the bytes at `to`, which lie apart, and claims its lines: writes a byte of each again, as it is.
-/// Nobody writes there meanwhile.
+/// The same of all of some bytes, a moment after they were read: writes a byte of each line again, as it is. Nobody
+/// writes there meanwhile.
+void claim_lines(ByteSpan bytes) noexcept;
+/// Of so many bytes lines are still at hand when the last one has been read.
+inline constexpr std::size_t claimed_at_once = 512;
+/// Copies `from` to the bytes at `to`, which lie apart, and claims its lines.
 void copy_and_claim(std::byte* to, ByteSpan from) noexcept;
 
 }  // namespace stretto

@@ -177,7 +177,7 @@ TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
   for (const std::uint32_t tag_offset : {0U, 77U}) {  // of a step that is none, too
     const Tale tale = tell(1, [tag_offset](Node& liar, const fabric::Message& message) {
       if (message.type != MessageType::collective_data) return;
-      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0, 0, 0};
+      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0, 0, 0, 0, 0};
       header.call.tag += tag_offset;
       send(liar, MessageType::collective_whole_grant, bytes_of(header), {});
     });
@@ -287,7 +287,7 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
     if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
     const std::size_t bytes = message.payload.size();
     const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
-    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory, 0, 0};
+    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory, 0, 0, 0, 0};
     send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
     ++lent.call.identity.sequence;
     const FailedHeader failed{lent.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
@@ -476,7 +476,7 @@ int messages_for_receipts(int calls, const std::function<void(WholeGrantHeader&)
   Receipts receipts(segment);
   receipts.take_memory();
   const auto lend = [&](const CallHeader& call) {
-    WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number()};
+    WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number(), 0, 0};
     lie(lent);
     send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
   };

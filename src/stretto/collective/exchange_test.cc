@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -92,6 +93,24 @@ TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
   }
 }
 
+// What both stage they take turns with, from the second time on (PlacedStep::were_staged); then one lends it, the other
+// stages it, and both again.
+TEST_P(Exchange, TurnsGoByTheMemoryOfBoth) {
+  run(2, [](Node& node) -> Task<> {
+    const Group all = Group::all(node);
+    for (const std::size_t block : {4095U, 4096U, 4100U, 6001U, 8192U, 8193U}) {
+      for (const std::uint32_t in_segment : {0U, 0U, 0U, 1U, 0U, 2U, 0U, 0U, 3U, 0U, 0U}) {  // a bit for each node
+        Vectors vectors(node, block * 2, ((in_segment >> node.id()) & 1U) != 0, false);
+        for (int number = 0; number < 2; ++number) {
+          node.charge(static_cast<double>((node.id() + static_cast<NodeId>(number)) % 2) * 20e-6);
+          co_await call(node, all, vectors, number, Read::copied);
+        }
+      }
+    }
+    EXPECT_EQ(test::bytes_in_use(node), 0U);
+  });
+}
+
 // A member that keeps what it has received to itself until all have: none may take another one's memory to be free.
 TEST_P(Exchange, MemoryMayGoWhenTheEventHasTriggered) {
   run(2, [](Node& node) -> Task<> {
@@ -150,25 +169,58 @@ TEST_P(Exchange, MoreMayBeLentThanThereAreReceiptsFor) {
   });
 }
 
-// The same calls again and again, mostly in segments, so that they are done inline or given up at any message: with
-// peers that are late, and one that dies. Values are right or the death is told, and nobody waits for ever;
-// what was staged is let go of.
+// Calls on a simulated fabric, some of which are done inline or given up at any message: with peers that are late, and
+// one that dies. Values are right or the death is told, and nobody waits for ever; what was staged is let go of.
+class GivenUp {
+ public:
+  // What is called: on all nodes alike what `same` says, at each what `own` says.
+  using Calls = std::function<Task<>(Node& node, Random& same, Random& own)>;
+
+  GivenUp(std::uint64_t seed, std::uint32_t nodes, Random& random) : seed_(seed), nodes_(nodes) {
+    const char* const early[] = {"0.005", "0.05", "0.5"};
+    fabric_ = "sim:" + std::to_string(nodes) + ",seed=" + std::to_string(seed) +
+              ",jitter=1us,reorder=0.2,peer_pointer=segments,early=" + early[random.below(3)];
+    if (random.below(2) == 0) fabric_ += ",hosts=1";
+    victim_ = static_cast<NodeId>(random.below(2 * nodes));  // beyond the last node: nobody
+    if (victim_ < nodes) fabric_ += ",kill=" + std::to_string(victim_) + "#" + std::to_string(random.below(60 * nodes));
+  }
+
+  void run(std::size_t staging_bytes, const Calls& calls) const {
+    RuntimeOptions options = test::options_for(fabric_);
+    options.staging_bytes = staging_bytes;
+    Runtime(options).run([&](Node& node) -> Task<> {
+      Random same(seed_);
+      Random own(seed_ + node.id());
+      try {
+        co_await calls(node, same, own);
+        EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id() << "; " << test::replay(seed_);
+      } catch (const Error& error) {
+        const std::size_t in_use = node.id() == victim_ ? 0 : test::bytes_in_use(node);
+        EXPECT_EQ(in_use, 0U) << test::replay(seed_);
+        const bool is_told = error.code() == ErrorCode::peer_lost;
+        const bool is_victim = node.id() == victim_ && error.code() == ErrorCode::cancelled;
+        EXPECT_TRUE(victim_ < nodes_ && (is_told || is_victim)) << error.what() << "; " << test::replay(seed_);
+      }
+    });
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint32_t nodes_;
+  std::string fabric_;
+  NodeId victim_;
+};
+
+// The same calls again and again, mostly in segments.
 TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
   std::size_t complete = 0;
   for (const std::uint64_t seed : test::seeds(test::sanitized ? 200 : 1000)) {
     Random random(seed);
     const auto nodes = static_cast<std::uint32_t>(2 + random.below(4));
     const std::size_t counts[] = {1, 200, 200 + random.below(2000), 4000};
-    const char* const early[] = {"0.005", "0.05", "0.5"};
-    std::string fabric = "sim:" + std::to_string(nodes) + ",seed=" + std::to_string(seed) +
-                         ",jitter=1us,reorder=0.2,peer_pointer=segments,early=" + early[random.below(3)];
-    if (random.below(2) == 0) fabric += ",hosts=1";
-    const auto victim = static_cast<NodeId>(random.below(2 * nodes));  // beyond the last node: nobody
-    if (victim < nodes) fabric += ",kill=" + std::to_string(victim) + "#" + std::to_string(random.below(60 * nodes));
-    const auto calls = [&](Node& node) -> Task<> {
+    const std::size_t staging_bytes = std::size_t{8} << (10 + seed % 8);  // small enough for windows, some of the time
+    GivenUp(seed, nodes, random).run(staging_bytes, [&](Node& node, Random& same, Random& own) -> Task<> {
       const Group all = Group::all(node);
-      Random same(seed);  // on all nodes
-      Random own(seed + node.id());
       for (int number = 0; number < 24; ++number) {
         const bool may_be_in_place = own.below(4) == 0;
         const Read how = same.below(3) == 0 ? Read::copied : Read::combined;
@@ -178,20 +230,23 @@ TEST(ExchangeInline, GivesUpAtAnyMessageSeeds) {
         co_await call(node, all, vectors, number, how);
         ++complete;
       }
-      EXPECT_EQ(test::bytes_in_use(node), 0U) << "node " << node.id() << "; " << test::replay(seed);
-    };
-    RuntimeOptions options = test::options_for(fabric);
-    options.staging_bytes = std::size_t{8} << (10 + seed % 8);  // small enough for windows, some of the time
-    Runtime runtime(options);
-    runtime.run([&](Node& node) -> Task<> {
-      try {
-        co_await calls(node);
-      } catch (const Error& error) {
-        const std::size_t in_use = node.id() == victim ? 0 : test::bytes_in_use(node);
-        EXPECT_EQ(in_use, 0U) << test::replay(seed);
-        const bool is_told = error.code() == ErrorCode::peer_lost;
-        const bool is_victim = node.id() == victim && error.code() == ErrorCode::cancelled;
-        EXPECT_TRUE(victim < nodes && (is_told || is_victim)) << error.what() << "; " << test::replay(seed);
+    });
+  }
+  EXPECT_GT(complete, 0U);
+}
+
+// Of two ranks that both stage what they exchange, mostly.
+TEST(ExchangeInline, TurnsAreGivenUpAtAnyMessageSeeds) {
+  std::size_t complete = 0;
+  for (const std::uint64_t seed : test::seeds(test::sanitized ? 200 : 1000)) {
+    Random random(seed);
+    const std::size_t blocks[] = {4096, 4096 + random.below(4096), 8192};
+    GivenUp(seed, 2, random).run(std::size_t{1} << 20U, [&](Node& node, Random& same, Random& own) -> Task<> {
+      const Group all = Group::all(node);
+      for (int number = 0; number < 16; ++number) {
+        Vectors vectors(node, 2 * blocks[same.below(3)], own.below(8) == 0, false);
+        co_await call(node, all, vectors, number, Read::copied);
+        ++complete;
       }
     });
   }

@@ -25,7 +25,7 @@ constexpr unsigned looks_of_a_row = 4;
 // Steps are in line: a small call is little more than they are.
 [[gnu::hot]] bool InlineRun::run(unsigned looks) {
   if (plan_.lends) {
-    std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, false, {nullptr, 0}});
+    std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, 0, false, false, {nullptr, 0}});
     most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
   }
   const auto or_fail = [this](auto&& part) {
@@ -79,7 +79,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
     case schedule::StepKind::receive:
       note_look();
       if (!receive(what, looks)) return false;
-      if (what.left_from != Plan::none) copy_lent(what);
+      if (what.left_from != Plan::none) return take_lent(what, looks);
       break;
     case schedule::StepKind::reduce: combine(what); break;
     case schedule::StepKind::copy: buffers_.copy(what.data, what.destination); break;
@@ -121,32 +121,47 @@ bool InlineRun::stage(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
   const bool is_mutual = schedule::waits_for_all(call_.operation());
   if (data.size() > std::min(is_mutual ? piece_bytes : most_staged_whole, service_.most_staged())) return false;
+  const bool by_turns = what.turn_bytes > 0 && plan_.steps[what.counterpart].were_staged;
+  const ByteSpan first = by_turns ? data.first(what.turn_bytes) : data;
   fabric::Segment& segment = service_.endpoint().segment();
-  const std::uint64_t offset = segment.allocate(data.size());
+  const std::uint64_t offset = segment.allocate(first.size());
+  Passed& lent = passed(what);
+  lent.staging = static_cast<std::int64_t>(offset);
+  lent.turn_bytes = by_turns ? first.size() : 0;
   try {
-    service_.copy_for(what.node).copy(segment.pointer(offset), data);
+    // Where turns are taken this side has read there last.
+    by_turns ? copy_bytes(segment.pointer(offset), first)
+             : service_.copy_for(what.node).copy(segment.pointer(offset), first);
     lend(what, offset);
   } catch (...) {
+    lent.staging = -1;
     segment.release(offset);
     throw;
   }
-  passed(what).staging = static_cast<std::int64_t>(offset);
   return true;
 }
 
 void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   Passed& lent = passed(what);
-  header_.call.tag = what.tag;
   header_.offset = offset;
-  if (receipts_ < most_receipts_) {
+  // Of turns a message says it: it comes after the peer's own last turn.
+  if (receipts_ < most_receipts_ && lent.turn_bytes == 0) {
     Receipts& receipts = service_.receipts();
     lent.receipt = receipts.issue(receipts_);
     header_.receipt = receipts.offset(receipts_++);
   }
-  header_.receipt_number = lent.receipt.number();
-  what.way->send(fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
+  grant(what, lent);
   lent.is_out = true;
   ++out_;
+}
+
+void InlineRun::grant(const PlacedStep& what, const Passed& lent) {
+  header_.call.tag = what.tag;
+  header_.receipt_number = lent.receipt.number();
+  header_.available = static_cast<std::uint32_t>(lent.is_whole ? what.data.bytes : lent.turn_bytes);
+  const bool may_take_turns = lent.staging >= 0 && what.turn_bytes > 0;
+  header_.sharing = static_cast<std::uint32_t>(may_take_turns ? Sharing::turns : Sharing::none);
+  what.way->send(fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
 }
 
 // What belongs to a message: of a send, that its data were read.
@@ -181,6 +196,7 @@ bool InlineRun::wait_for_readers(unsigned looks) {
   if (out_ > 0) note_look();
   for (std::uint32_t step = 0; out_ > 0; ++step) {
     if (!passed_[step].is_out) continue;
+    if (passed_[step].turn_bytes > 0 && !passed_[step].is_whole) return false;  // the peer takes no turns
     const PlacedStep& what = plan_.steps[step];
     const unsigned longer = looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look);
     if (passed_[step].receipt ? !wait_for_receipt(what, longer) : !receive(what, longer)) return false;
@@ -205,7 +221,10 @@ bool InlineRun::wait_for_receipt(const PlacedStep& what, unsigned looks) {
 void InlineRun::give_back(Passed& lent) {
   lent.is_out = false;
   --out_;
-  if (lent.staging >= 0) service_.endpoint().segment().release(static_cast<std::uint64_t>(lent.staging));
+  if (lent.staging < 0) return;
+  using LastRead = fabric::Segment::LastRead;
+  const LastRead last_read = lent.turn_bytes > 0 ? LastRead::by_owner : LastRead::by_others;
+  service_.endpoint().segment().release(static_cast<std::uint64_t>(lent.staging), last_read);
 }
 
 // Who takes this over waits for messages. Returns whether there is nothing to take over after all.
@@ -260,21 +279,41 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
-  what.was_sent = false;
-  fabric::Endpoint& endpoint = service_.endpoint();
   Passed& lent = passed(what);
+  // What may have overtaken the first turn is left until that has come.
+  const bool is_last_turn = what.turn_bytes > 0 && theirs.available == what.data.bytes;
+  if (is_last_turn || lent.turn_bytes > 0) {
+    lent.is_whole = is_last_turn && lent.turn_bytes > 0;
+    return lent.is_whole;
+  }
+  what.was_sent = false;
+  what.were_staged = what.turn_bytes > 0 && theirs.sharing == static_cast<std::uint32_t>(Sharing::turns) &&
+                     passed_[what.counterpart].staging >= 0;
+  comes_in_parts_ = theirs.available != 0 && !comes_by_turns(theirs);
+  if (comes_in_parts_) return false;
+  const std::size_t available = theirs.available == 0 ? what.data.bytes : theirs.available;
+  fabric::Endpoint& endpoint = service_.endpoint();
   // What may not be read, who takes this over refuses.
   if (fabric::is_private(theirs.offset)) {
     const bool may_be_read = endpoint.reads(what.node) && call_.is_aligned(fabric::private_address(theirs.offset));
     lent.private_at = may_be_read ? theirs.offset : 0;
   } else {
-    std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
+    std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, available);
     lent.place = call_.is_aligned(place) ? place : nullptr;
+    if (lent.place != nullptr) lent.turn_bytes = theirs.available;
   }
   if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
     lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};
   }
   return is_lent(lent);
+}
+
+// As this node has offered it, too.
+inline bool InlineRun::comes_by_turns(const WholeGrantHeader& theirs) const noexcept {
+  const PlacedStep& what = *looked_for_;
+  return what.left_from != Plan::none && what.turn_bytes > 0 && theirs.available == what.turn_bytes &&
+         theirs.sharing == static_cast<std::uint32_t>(Sharing::turns) && !fabric::is_private(theirs.offset) &&
+         passed_[what.counterpart].turn_bytes > 0;
 }
 
 inline bool InlineRun::use_done(const fabric::Message& message) {
@@ -303,7 +342,38 @@ inline void InlineRun::combine(const PlacedStep& what) {
   }
 }
 
-// What nobody combines, unless it was sent. Whoever takes this over is not to read it again.
+// Of what nobody combines.
+inline bool InlineRun::take_lent(const PlacedStep& what, unsigned looks) {
+  if (!is_lent(what.left_from)) return true;
+  if (passed(what).turn_bytes > 0) return take_turns(what, looks);
+  copy_lent(what);
+  return true;
+}
+
+// Each side writes the rest of its data to where it has read the first of the peer's, which thus comes to where this
+// side's own began (decision 57).
+bool InlineRun::take_turns(const PlacedStep& what, unsigned looks) {
+  const PlacedStep& ours = plan_.steps[what.counterpart];
+  Passed& lent = passed(what);
+  Passed& given = passed(ours);
+  const ByteSpan out = buffers_.bytes_of(what.data);
+  const std::size_t turn = what.turn_bytes;
+  copy_bytes(out.data(), {lent.place, turn});
+  copy_bytes(lent.place, buffers_.bytes_of(ours.data).subspan(turn));
+  given.is_whole = true;
+  is_amid_turns_ = true;
+  header_.offset = static_cast<std::uint64_t>(given.staging);
+  grant(ours, given);
+  if (!receive(what, looks)) return false;
+  const std::byte* const begin = service_.endpoint().segment().pointer(static_cast<std::uint64_t>(given.staging));
+  copy_bytes(out.data() + turn, {begin, out.size() - turn});
+  say_read(what.left_from);
+  lent.place = nullptr;
+  is_amid_turns_ = false;
+  return true;
+}
+
+// Unless it was sent. Whoever takes this over is not to read it again.
 void InlineRun::copy_lent(const PlacedStep& what) {
   if (!is_lent(what.left_from)) return;
   Passed& lent = passed(what);

@@ -35,7 +35,7 @@ class InlineRun final : private fabric::MessageHandler {
         stream_(stream),
         plan_(plan),
         call_(call),
-        header_{{identity, 0, line}, 0, 0, 0},
+        header_{{identity, 0, line}, 0, 0, 0, 0, 0},
         next_(plan.steps.data() + plan.idle_steps) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
@@ -53,12 +53,16 @@ class InlineRun final : private fabric::MessageHandler {
   std::uint32_t done() const noexcept { return static_cast<std::uint32_t>(next_ - plan_.steps.data()); }
   /// Why it cannot go on; null: it can.
   const Cause& failure() const noexcept { return failure_; }
+  /// Whether the step `done` has come half way: it is a receive by turns, and this node has done its own.
+  bool is_amid_turns() const noexcept { return is_amid_turns_; }
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
   /// What passed by such a step, where it might be lent.
   struct Passed {
     std::byte* place;           ///< of a receive: where data lie at the peer; null if they were sent, or are copied
     fabric::Offset private_at;  ///< likewise, where that is not mapped; or 0
     std::int64_t staging;       ///< of a send: where the data were copied to, in our segment; negative: nowhere
+    std::size_t turn_bytes;     ///< of either: how much of it was granted at first (see Sharing::turns); 0: all
+    bool is_whole;              ///< of either, where it was not: now it is, at the other end
     bool is_out;                ///< of a send: it lends, and its peer may still read
     Receipt receipt;            ///< of either: by which that peer or this node says so, unless it is by a message
   };
@@ -77,11 +81,14 @@ class InlineRun final : private fabric::MessageHandler {
   bool send_data(const PlacedStep& what);
   bool stage(const PlacedStep& what);
   void lend(const PlacedStep& what, std::uint64_t offset);
+  void grant(const PlacedStep& what, const Passed& lent);
   bool receive(const PlacedStep& what, unsigned looks);
   bool wait_for_readers(unsigned looks);
   bool wait_for_receipt(const PlacedStep& what, unsigned looks);
   void give_back(Passed& lent);
   bool take_receipts_back();
+  bool take_lent(const PlacedStep& what, unsigned looks);
+  bool take_turns(const PlacedStep& what, unsigned looks);
   void copy_lent(const PlacedStep& what);
   void combine(const PlacedStep& what);
   const std::byte* lent_term(std::uint32_t receive, PrivateReads::Side side);
@@ -92,6 +99,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);
   bool use_grant(const fabric::Message& message);
+  bool comes_by_turns(const WholeGrantHeader& theirs) const noexcept;
   bool use_done(const fabric::Message& message);
   bool is_of(const CallHeader& theirs) const noexcept {
     return theirs.tag == looked_for_->tag && theirs.identity == header_.call.identity;
@@ -115,6 +123,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool has_looked_ = false;      // for any message
   bool peer_failed_ = false;     // that of the message that is looked for
   bool comes_in_parts_ = false;  // that message
+  bool is_amid_turns_ = false;
   Cause failure_;
   std::array<Passed, most_steps_that_lend> passed_;  // by step, where the plan lends: else nobody fills it
 };

@@ -98,6 +98,7 @@ void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
   Transfer& taken = transfer(step);
   taken.bytes = step_at(step).data.bytes;
   taken.window = StagingWindow(taken.bytes);
+  if (passed.turn_bytes > 0) take_over_turns(step, run);
   taken.place = passed.place;
   taken.private_at = passed.private_at;
   taken.known = is_granted;
@@ -107,6 +108,27 @@ void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
   ++lent_;
   taken.staging = passed.staging;
   if (taken.staging >= 0) taken.staged_by = step;
+}
+
+// Of one of two counterparts: how far it has come at the other end. The first turn of the peer's was read as the second
+// one of ours was written.
+void LargeMessages::take_over_turns(std::uint32_t step, const InlineRun& run) {
+  const PlacedStep& what = step_at(step);
+  const InlineRun::Passed& passed = run.passed(step);
+  const bool is_send = what.kind == schedule::StepKind::send;
+  Transfer& taken = transfers_[step];
+  taken.window = StagingWindow(passed.turn_bytes);
+  taken.offered = Sharing::turns;
+  if (!passed.is_whole) taken.bytes = passed.turn_bytes;
+  if (is_send && !passed.is_whole) {
+    sendings_.push_back(step);
+    return;
+  }
+  taken.sharing = Sharing::turns;
+  taken.window.take(passed.turn_bytes);
+  if (is_send) return;
+  taken.staged_by = what.counterpart;
+  taken.told = true;
 }
 
 void LargeMessages::start_send(std::uint32_t step) {
@@ -159,11 +181,16 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   transfer(step).told = true;
   const CallHeader header = operation_.header(what.tag);
   const std::size_t bytes = what.data.bytes;
-  const auto sharing = static_cast<std::uint64_t>(transfers_[step].offered);
-  if (what.is_lent && available == bytes && window == bytes) {
-    tell(step, fabric::MessageType::collective_whole_grant, WholeGrantHeader{header, offset, 0, 0});
+  Sharing sharing = transfers_[step].offered;
+  if (what.is_lent && (window == what.turn_bytes || (available == bytes && window == bytes))) {
+    // That turns could have been taken both go by next time.
+    if (sharing == Sharing::none && what.turn_bytes > 0 && transfers_[step].staging >= 0) sharing = Sharing::turns;
+    const auto part = static_cast<std::uint32_t>(window == bytes ? 0 : available);
+    tell(step, fabric::MessageType::collective_whole_grant,
+         WholeGrantHeader{header, offset, 0, 0, part, static_cast<std::uint32_t>(sharing)});
   } else {
-    tell(step, fabric::MessageType::collective_grant, GrantHeader{header, offset, bytes, available, window, sharing});
+    tell(step, fabric::MessageType::collective_grant,
+         GrantHeader{header, offset, bytes, available, window, static_cast<std::uint64_t>(sharing)});
   }
   operation_.heard_by(what.peer);
 }
@@ -184,8 +211,15 @@ const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at,
   return operation_.service_.private_reads().term(side, step_at(step).node, transfers_[step].private_at + at, bytes);
 }
 
+// Whether its writer gets the lines at once, wherever the reader is: it has read there last, or they were claimed for it.
+bool LargeMessages::is_at_hand(std::uint32_t step) const noexcept {
+  const Transfer& message = transfers_[step];
+  const bool begins = message.offered == Sharing::turns && message.bytes < message.window.bytes();
+  return begins || message.offered == Sharing::claims || message.sharing != Sharing::none;
+}
+
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {
-  operation_.service_.copy_for(step_at(step).node).copy(to, from);
+  is_at_hand(step) ? copy_bytes(to, from) : operation_.service_.copy_for(step_at(step).node).copy(to, from);
 }
 
 // What follows need not wait for the receiver; the operation's end does.
@@ -286,7 +320,7 @@ void LargeMessages::do_piece() {
   if (outgoing.staging >= 0) {
     stage_piece(step);
   } else if (outgoing.place != nullptr) {
-    write_piece(step, std::min(outgoing.bytes + piece_bytes, bytes));
+    write_piece(step, std::min(outgoing.bytes + memory_piece_bytes, bytes));
   } else {
     put_piece(step);
   }
@@ -464,8 +498,13 @@ void LargeMessages::on_grant(const GrantHeader& header, NodeId from) {
 void LargeMessages::on_whole_grant(const WholeGrantHeader& header, NodeId from) {
   const std::uint32_t step = operation_.receive_step(from, header.call.tag);
   if (step == Plan::none || !step_at(step).is_lent) operation_.refuse(from, "grants what is not read");
-  const std::size_t bytes = step_at(step).data.bytes;
-  on_grant({header.call, header.offset, bytes, bytes, bytes, 0}, from);
+  const PlacedStep& what = step_at(step);
+  what.were_staged = what.turn_bytes > 0 && header.sharing == static_cast<std::uint32_t>(Sharing::turns) &&
+                     !place_in_sight(what.counterpart) && !private_place(what.counterpart);
+  const std::size_t bytes = what.data.bytes;
+  const bool by_turns = header.available != 0;
+  const std::size_t available = by_turns ? header.available : bytes;
+  on_grant({header.call, header.offset, bytes, available, by_turns ? what.turn_bytes : bytes, header.sharing}, from);
 }
 
 // What is combined is so by whole elements; by a task, all at once.

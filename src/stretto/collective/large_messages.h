@@ -80,6 +80,13 @@ class LargeMessages {
   void read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
   /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy.
   const std::byte* granted_term(std::uint32_t step, std::size_t at, std::size_t bytes, PrivateReads::Side side) const;
+  /// Of what a receive is granted, from byte `at` on: what who combines it is to claim. Empty: nothing.
+  ByteSpan claimed_term(std::uint32_t step, std::size_t at, std::size_t bytes) const noexcept {
+    if (transfers_[step].offered != Sharing::claims || is_private(step)) return {};
+    return {place_of(step, at), bytes};
+  }
+  /// How far it was read by who was taken over.
+  std::size_t taken_of(std::uint32_t receive) const noexcept { return transfers_[receive].window.taken(); }
   /// How far they can be read from `at` on in one go.
   std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
     const Transfer& granted = transfers_[step];
@@ -147,6 +154,7 @@ class LargeMessages {
   template <class Header>
   void tell(std::uint32_t step, fabric::MessageType type, const Header& header);
 
+  void take_over_turns(std::uint32_t step, const InlineRun& run);
   void engage();
   void end_engagement() noexcept;
   void wait_to_be_asked(std::uint32_t step);
@@ -166,6 +174,7 @@ class LargeMessages {
   void wrote(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
   void say_taken(std::uint32_t step, std::size_t upto);
+  bool is_at_hand(std::uint32_t step) const noexcept;
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
   std::vector<std::uint32_t>::const_iterator next_to_move() const noexcept;
@@ -189,6 +198,7 @@ class LargeMessages {
   void allocate_staging(std::uint32_t step, const StagingWindow& window);
   std::int64_t staging_of(std::uint32_t step) const noexcept;
   bool is_staged_whole(std::uint32_t step) const noexcept;
+  bool comes_whole(std::uint32_t step) const noexcept;
   StagingWindow window_for(std::uint32_t step) const noexcept;
   std::uint32_t staged_alike(std::uint32_t step) const noexcept;
   bool answers_follow_at_once() const noexcept;

@@ -20,7 +20,7 @@ LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::si
 
 // Not what the peer had better find written past the caches.
 bool LargeMessages::stores_at_once(const Follower& follower) {
-  return operation_.service_.copy_for(step_at(follower.send).node).goes_without();
+  return is_at_hand(follower.send) || operation_.service_.copy_for(step_at(follower.send).node).goes_without();
 }
 
 std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexcept {

@@ -1,7 +1,6 @@
 // The part of LargeMessages that copies what peers can't reach to memory that they do.
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "stretto/base/claim_line.h"
@@ -33,7 +32,7 @@ void LargeMessages::grant(std::uint32_t step) {
     allocate_staging(step, by_turns ? turns : window_for(step));
     if (by_turns) {
       transfers_[step].offered = Sharing::turns;
-    } else if (has_one_reader && claims_help()) {
+    } else if (has_one_reader && claims_help() && !comes_whole(step)) {
       transfers_[step].offered = Sharing::claims;
     }
   }
@@ -126,13 +125,11 @@ std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t 
 StagingWindow LargeMessages::window_for_turns(std::uint32_t step) const noexcept {
   const std::size_t bytes = step_at(step).data.bytes;
   const std::size_t most = operation_.service_.most_staged();
-  if (step_at(step).counterpart == Plan::none || bytes < most / 8) return {};
-  std::size_t turns = 2;
-  while (bytes / turns > most / 2) turns += 2;
-  // Each begins where a line begins, as staging memory does: copies take longer from one place in a line to another.
-  const std::size_t unit = std::lcm(operation_.call_.element_bytes(), fabric::Segment::least_alignment);
-  const std::size_t window = ((bytes + turns - 1) / turns + unit - 1) / unit * unit;
-  return (bytes + window - 1) / window == turns ? StagingWindow(window) : StagingWindow();
+  const std::uint32_t counterpart = step_at(step).counterpart;
+  if (counterpart == Plan::none) return {};
+  if (step_at(step).turn_bytes > 0 && step_at(counterpart).were_staged) return StagingWindow(step_at(step).turn_bytes);
+  if (bytes < most / 8) return {};
+  return StagingWindow::of_turns(bytes, operation_.call_.element_bytes(), most / 2, fabric::Segment::least_alignment);
 }
 
 // The peer has said where a message of its is staged, or to be written, and how it would share that. Whose answers go
@@ -185,7 +182,7 @@ void LargeMessages::let_other_go_on(std::uint32_t receive) {
 void LargeMessages::stage_piece(std::uint32_t step) {
   Transfer& staged = transfer(step);
   const ByteSpan data = data_of(step);
-  const std::size_t upto = std::min({staged.bytes + piece_bytes, writable(step), data.size()});
+  const std::size_t upto = std::min({staged.bytes + memory_piece_bytes, writable(step), data.size()});
   const std::size_t end = staged.bytes + staged.window.in_one_piece(staged.bytes, upto);
   while (staged.bytes < end) {
     const std::size_t bytes = std::min(told_at_once(step, staged.bytes), end - staged.bytes);
@@ -199,10 +196,15 @@ void LargeMessages::stage_piece(std::uint32_t step) {
 // Of what is staged from byte `at` on (decision 66). Where all give and get, who is to read it stages its own data
 // meanwhile, and would turn away from that. What is lent and little is read whole by an inline run.
 std::size_t LargeMessages::told_at_once(std::uint32_t step, std::size_t at) const noexcept {
-  const PlacedStep& what = step_at(step);
-  const bool comes_whole = what.is_lent && what.data.bytes <= most_staged_whole;
-  if (comes_whole || schedule::waits_for_all(operation_.call_.operation())) return piece_bytes;
+  if (comes_whole(step) || schedule::waits_for_all(operation_.call_.operation())) return memory_piece_bytes;
   return std::clamp(at, first_told_bytes, piece_bytes);
+}
+
+// An inline run may read it, which claims nothing.
+bool LargeMessages::comes_whole(std::uint32_t step) const noexcept {
+  const bool is_mutual = schedule::waits_for_all(operation_.call_.operation());
+  const PlacedStep& what = step_at(step);
+  return what.is_lent && what.data.bytes <= (is_mutual ? piece_bytes : most_staged_whole);
 }
 
 void LargeMessages::tell_readers(std::uint32_t step) {

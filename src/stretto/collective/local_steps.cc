@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stretto/base/arena.h"
+#include "stretto/base/claim_line.h"
 #include "stretto/collective/collective_service.h"
 #include "stretto/collective/operation_entry.h"
 #include "stretto/core/cause.h"
@@ -23,7 +24,7 @@ struct LocalSteps::CombineTask : Runnable, fabric::Item {
     worker.engine().begin_slice();
     try {
       const Work& what = task->work;
-      task->owner.combine(what.out.data(), what.left, what.right, what.out.size());
+      task->owner.combine(what.out.data(), nullptr, what.left, what.right, what.out.size());
     } catch (...) {
       task->failure = cause_of_current_exception("a reduction operator");
     }
@@ -96,7 +97,7 @@ void LocalSteps::copy(std::uint32_t step) {
   const PlacedStep& what = operation_.step_at(step);
   const ByteSpan from = operation_.buffers_.bytes_of(what.data);
   const ByteSpan to = operation_.buffers_.bytes_of(what.destination);
-  if (from.size() > piece_bytes && from.data() != to.data()) {
+  if (from.size() > memory_piece_bytes && from.data() != to.data()) {
     do_later(copy_of(step, to, from));
     return;
   }
@@ -119,7 +120,7 @@ void LocalSteps::copy(std::uint32_t step) {
 }
 
 void LocalSteps::copy_granted(std::uint32_t receive) {
-  do_later({receive, operation_.data_of(receive), nullptr, nullptr, 0, true});
+  do_later({receive, operation_.data_of(receive), nullptr, nullptr, operation_.large_.taken_of(receive), true});
 }
 
 void LocalSteps::add_shards(ByteSpan output, ConstByteSpan first, std::span<const ConstByteSpan> further) {
@@ -132,9 +133,16 @@ void LocalSteps::do_later(const Work& work) {
   do_piece();
 }
 
-void LocalSteps::combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const {
+// Once more to `also`, if there is that.
+void LocalSteps::combine(std::byte* out, std::byte* also, const std::byte* left, const std::byte* right,
+                         std::size_t bytes) const {
   const CollectiveCall& call = operation_.call_;
-  call.reduction().combine(call.operator_state.get(), out, left, right, bytes / call.element_bytes());
+  const std::size_t count = bytes / call.element_bytes();
+  if (also == nullptr) {
+    call.reduction().combine(call.operator_state.get(), out, left, right, count);
+  } else {
+    call.reduction().combine_twice(call.operator_state.get(), out, also, left, right, count);
+  }
 }
 
 // How far it can go in one go: what a peer grants piece by piece is not there at once.
@@ -164,12 +172,26 @@ void LocalSteps::do_piece_of(const Work& work, const Piece& piece) const {
   }
   const std::byte* const left = term(work, PrivateReads::Side::left, bytes);
   const std::byte* const right = term(work, PrivateReads::Side::right, bytes);
-  if (piece.also == nullptr) {
-    combine(out, left, right, bytes);
-    return;
+  const ByteSpan claimed = claimed_by(work, bytes);
+  // Whole elements at a time, while the lines of what is claimed are at hand.
+  const std::size_t element = operation_.call_.element_bytes();
+  const std::size_t most = claimed.empty() ? bytes : std::max(claimed_at_once / element, std::size_t{1}) * element;
+  for (std::size_t at = 0; at < bytes; at += most) {
+    const std::size_t length = std::min(most, bytes - at);
+    combine(out + at, piece.also == nullptr ? nullptr : piece.also + at, left + at, right + at, length);
+    if (!claimed.empty()) claim_lines(claimed.subspan(at, length));
   }
-  const CollectiveCall& call = operation_.call_;
-  call.reduction().combine_twice(call.operator_state.get(), out, piece.also, left, right, bytes / call.element_bytes());
+}
+
+// What is to be claimed of so many bytes that come next.
+ByteSpan LocalSteps::claimed_by(const Work& work, std::size_t bytes) const noexcept {
+  if (work.step == Plan::none) return {};
+  const PlacedStep& what = operation_.step_at(work.step);
+  for (const std::uint32_t receive : {what.left_from, what.right_from}) {
+    const LargeMessages& large = operation_.large_;
+    if (large.is_granted(receive)) return large.claimed_term(receive, work.done, bytes);
+  }
+  return {};
 }
 
 // Of a shard; or, of a step, here or granted by a peer.
@@ -241,11 +263,11 @@ LocalSteps::Piece LocalSteps::next_piece(const Work& work, std::size_t available
     return std::min(std::max(bytes / element, std::size_t{1}) * element, available - work.done);
   };
   const bool is_read = reads_privately(work);
-  if (work.is_copied || work.step == Plan::none) return {at_most(is_read ? large_piece_bytes : piece_bytes)};
+  if (work.is_copied || work.step == Plan::none) return {at_most(is_read ? large_piece_bytes : memory_piece_bytes)};
   const std::size_t most = at_most(is_read ? piece_bytes : large_piece_bytes);
   const LargeMessages::Follower follower = operation_.large_.follower_of(work.step, work.done, most);
   const std::size_t bytes = follower.place.size() / element * element;
-  if (bytes == 0) return {at_most(piece_bytes)};
+  if (bytes == 0) return {at_most(memory_piece_bytes)};
   if (!operation_.large_.stores_at_once(follower)) return {bytes};
   return {bytes, follower.place.data(), follower.send};
 }

@@ -70,11 +70,13 @@ class LocalSteps {
   }
   void copy(std::uint32_t step);
   void do_later(const Work& work);
-  void combine(std::byte* out, const std::byte* left, const std::byte* right, std::size_t bytes) const;
+  void combine(std::byte* out, std::byte* also, const std::byte* left, const std::byte* right,
+               std::size_t bytes) const;
   std::size_t available_of(const Work& work) const;
   bool reads_privately(const Work& work) const;
   Piece next_piece(const Work& work, std::size_t available) const;
   void do_piece_of(const Work& work, const Piece& piece) const;
+  ByteSpan claimed_by(const Work& work, std::size_t bytes) const noexcept;
   const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);

@@ -259,6 +259,7 @@ bool CollectiveOperation::copy_input() noexcept {
     if (what.kind == schedule::StepKind::send) heard_by(what.peer);
     if (what.is_lent) large_.take_over(step, run);
   }
+  if (run.is_amid_turns()) large_.take_over(run.done(), run);
   states_.complete_first(run.done(), plan_->schedule());
 }
 

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "stretto/collective/packed_scratch.h"
+#include "stretto/collective/staging_window.h"
 #include "stretto/collective/transfer.h"
+#include "stretto/fabric/segment.h"
 #include "stretto/schedule/receivers_read.h"
 
 namespace stretto {
@@ -91,8 +93,18 @@ bool may_take_turns(const Plan& plan, std::uint32_t step, const PlacedStep& plac
          plan.schedule().dependencies_of(step).empty();
 }
 
+// Less is staged and read as soon at once.
+constexpr std::size_t least_in_turns = std::size_t{32} << 10U;
+
+// Of a message that has a counterpart, and none has one with another peer.
+std::size_t turn_of(const PlacedStep& message, std::size_t element) {
+  const std::size_t bytes = message.data.bytes;
+  if (!message.is_lent || bytes < least_in_turns || bytes > piece_bytes) return 0;
+  return StagingWindow::of_turns(bytes, element, bytes, fabric::Segment::least_alignment).bytes();
+}
+
 /// Where a rank and a peer each have one such message for the other one, of one size.
-void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
+void note_counterparts(const Plan& plan, std::size_t element, std::vector<PlacedStep>& steps) {
   std::map<schedule::Rank, std::vector<std::uint32_t>> with_peer;
   for (std::uint32_t step = 0; step < steps.size(); ++step) {
     if (may_take_turns(plan, step, steps[step])) with_peer[steps[step].peer].push_back(step);
@@ -105,6 +117,9 @@ void note_counterparts(const Plan& plan, std::vector<PlacedStep>& steps) {
     if (one.kind == other.kind || !are_alike) continue;
     one.counterpart = messages.back();
     other.counterpart = messages.front();
+    if (with_peer.size() > 1) continue;
+    one.turn_bytes = turn_of(one, element);
+    other.turn_bytes = turn_of(other, element);
   }
 }
 
@@ -218,7 +233,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
   }
   note_readers(plan, lending.most_staged, steps);
   if (plan.asks_in_turn()) asked_in_turn = stretto::asked_in_turn(steps);
-  if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, steps);
+  if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, layout.element_bytes(), steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();

@@ -46,6 +46,7 @@ struct PlacedStep {
   std::uint32_t sends_in_a_row = 0;         ///< how many steps from this one on are sends
   std::uint32_t alike_in_a_row = 0;         ///< how many of those send the same small message, each to another peer
   mutable bool was_sent = false;            ///< of a lent receive: what came last was sent. A guess, for the next run
+  mutable bool were_staged = false;         ///< likewise: what came last was staged, and the counterpart, too
   fabric::Multicast* multicast = nullptr;   ///< to the peers of the alike ones; null: to one after the other
   fabric::Way* way = nullptr;               ///< of a message: to and from its peer
   EagerWindow::Account* account = nullptr;  ///< of a message: with its peer
@@ -59,6 +60,7 @@ struct PlacedStep {
   /// Of a large message of an exchange (schedule::is_exchange) that waits for nothing: the one of as many bytes the
   /// other way, which does not either; the two may take turns (see Sharing). Or Plan::none.
   std::uint32_t counterpart = Plan::none;
+  std::size_t turn_bytes = 0;  ///< where a run's two ranks lend each other one such message: how long a turn is
   /// What a message sends or fills; a copy reads (nothing, where a reduce reads that itself); or a reduce combines with
   /// `right`, in this order.
   Place data{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace stretto {
 
@@ -18,6 +19,16 @@ class StagingWindow {
   static StagingWindow of(std::size_t data, std::size_t element, std::size_t most) noexcept {
     const std::size_t whole_elements = most / element * element;
     return StagingWindow(data <= most || whole_elements == 0 ? data : whole_elements);
+  }
+  /// One for what two exchange by an even number of turns (Sharing::turns), no longer than `most` and as long as
+  /// another turn's, or shorter at the end; or none. Each begins where a line of so many bytes begins, as staging memory
+  /// does: copies take longer from one place in a line to another.
+  static StagingWindow of_turns(std::size_t data, std::size_t element, std::size_t most, std::size_t line) noexcept {
+    std::size_t turns = 2;
+    while (data / turns > most) turns += 2;
+    const std::size_t unit = std::lcm(element, line);
+    const std::size_t window = ((data + turns - 1) / turns + unit - 1) / unit * unit;
+    return (data + window - 1) / window == turns ? StagingWindow(window) : StagingWindow();
   }
 
   std::size_t bytes() const noexcept { return bytes_; }

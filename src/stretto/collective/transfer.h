@@ -9,9 +9,11 @@
 
 namespace stretto {
 
-/// What an operation moves or combines in one go under the baton, so that small operations overtake. Who has no more
-/// than that is not waited for as one that takes long (see Context::engage).
+/// What an operation sends, or tells a peer of, in one go under the baton, so that small operations overtake. Who has no
+/// more than that is not waited for as one that takes long (see Context::engage).
 inline constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
+/// The same of what is copied or combined in memory, or staged where each side waits for the other (decision 78).
+inline constexpr std::size_t memory_piece_bytes = std::size_t{128} << 10U;
 /// The same of what takes less time where it is more at once: what the kernel copies from another process (decision
 /// 69), and what is combined and written to a peer at once (decision 70).
 inline constexpr std::size_t large_piece_bytes = std::size_t{256} << 10U;
