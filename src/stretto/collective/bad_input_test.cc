@@ -177,7 +177,7 @@ TEST(CollectiveBadInput, GrantingWhatIsNotLentCostsTheConnection) {
   for (const std::uint32_t tag_offset : {0U, 77U}) {  // of a step that is none, too
     const Tale tale = tell(1, [tag_offset](Node& liar, const fabric::Message& message) {
       if (message.type != MessageType::collective_data) return;
-      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0, 0, 0, 0, 0};
+      WholeGrantHeader header{fabric::read_header<CallHeader>(message), 0, 0, 0, Granted::all};
       header.call.tag += tag_offset;
       send(liar, MessageType::collective_whole_grant, bytes_of(header), {});
     });
@@ -287,7 +287,7 @@ TEST(CollectiveBadInput, WhatIsLentAfterAFailureIsNotRead) {
     if (message.type != MessageType::collective_data || std::exchange(has_answered, true)) return;
     const std::size_t bytes = message.payload.size();
     const fabric::Offset memory = liar.endpoint().segment().allocate(bytes);
-    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory, 0, 0, 0, 0};
+    WholeGrantHeader lent{fabric::read_header<CallHeader>(message), memory, 0, 0, Granted::all};
     send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
     ++lent.call.identity.sequence;
     const FailedHeader failed{lent.call.identity, static_cast<std::uint32_t>(ErrorCode::io), 1, 0};
@@ -328,6 +328,38 @@ std::string outcome_of_lending(const std::function<fabric::Offset(fabric::Segmen
     outcome = co_await test::outcome(allreduce(node, both, data, result, sum, options));
   });
   return outcome;
+}
+
+// Of 32 KiB that both stage, by a peer that grants them all the same in that way.
+std::string outcome_of_granting(Granted granted) {
+  std::string outcome;
+  Runtime runtime(test::options_for("sim:2,hosts=1,peer_pointer=segments"));
+  Node& liar = *runtime.nodes()[1];
+  const Liar handler(liar, [&](const fabric::Message& message) {
+    if (message.type != MessageType::collective_whole_grant) return;
+    auto header = fabric::read_header<WholeGrantHeader>(message);
+    header.offset = liar.endpoint().segment().allocate(std::size_t{32} << 10U);
+    header.granted = granted;
+    send(liar, message.type, bytes_of(header), {});
+    send(liar, MessageType::collective_done, bytes_of(header.call), {});
+  });
+  runtime.run([&](Node& node) -> Task<> {
+    if (node.id() == 1) co_return;  // its handler answers
+    const std::vector<int> data(2 * 8192, 7);
+    std::vector<int> result(data.size());
+    outcome = co_await test::outcome(all_to_all(node, Group::all(node), std::span(data), std::span(result)));
+  });
+  return outcome;
+}
+
+TEST(CollectiveBadInput, GrantingTurnsThatNobodyTakesCostsTheConnection) {
+  for (const Granted all : {Granted::all, Granted::all_claimed, Granted::all_staged}) {
+    EXPECT_EQ(outcome_of_granting(all), "") << static_cast<std::uint32_t>(all);
+  }
+  const std::string last = outcome_of_granting(Granted::last_turn);
+  EXPECT_NE(last.find("grants what it must not have written"), std::string::npos) << last;
+  const std::string unknown = outcome_of_granting(static_cast<Granted>(5));
+  EXPECT_NE(unknown.find("grants in a way that is not known"), std::string::npos) << unknown;
 }
 
 TEST(CollectiveBadInput, GrantingMemoryThatIsNoneCostsTheConnection) {
@@ -476,7 +508,7 @@ int messages_for_receipts(int calls, const std::function<void(WholeGrantHeader&)
   Receipts receipts(segment);
   receipts.take_memory();
   const auto lend = [&](const CallHeader& call) {
-    WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number(), 0, 0};
+    WholeGrantHeader lent{call, memory, receipts.offset(0), receipts.issue(0).number(), Granted::all};
     lie(lent);
     send(liar, MessageType::collective_whole_grant, bytes_of(lent), {});
   };

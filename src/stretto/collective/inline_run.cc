@@ -155,12 +155,14 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   ++out_;
 }
 
-void InlineRun::grant(const PlacedStep& what, const Passed& lent) {
+inline void InlineRun::grant(const PlacedStep& what, const Passed& lent) {
   header_.call.tag = what.tag;
   header_.receipt_number = lent.receipt.number();
-  header_.available = static_cast<std::uint32_t>(lent.is_whole ? what.data.bytes : lent.turn_bytes);
-  const bool may_take_turns = lent.staging >= 0 && what.turn_bytes > 0;
-  header_.sharing = static_cast<std::uint32_t>(may_take_turns ? Sharing::turns : Sharing::none);
+  if (lent.turn_bytes > 0) {
+    header_.granted = lent.is_whole ? Granted::last_turn : Granted::first_turn;
+  } else {
+    header_.granted = lent.staging >= 0 && what.turn_bytes > 0 ? Granted::all_staged : Granted::all;
+  }
   what.way->send(fabric::MessageType::collective_whole_grant, stretto::bytes_of(header_), {});
 }
 
@@ -279,28 +281,20 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
-  Passed& lent = passed(what);
-  // What may have overtaken the first turn is left until that has come.
-  const bool is_last_turn = what.turn_bytes > 0 && theirs.available == what.data.bytes;
-  if (is_last_turn || lent.turn_bytes > 0) {
-    lent.is_whole = is_last_turn && lent.turn_bytes > 0;
-    return lent.is_whole;
-  }
+  if (theirs.granted >= Granted::first_turn) return use_turn(theirs);
   what.was_sent = false;
-  what.were_staged = what.turn_bytes > 0 && theirs.sharing == static_cast<std::uint32_t>(Sharing::turns) &&
-                     passed_[what.counterpart].staging >= 0;
-  comes_in_parts_ = theirs.available != 0 && !comes_by_turns(theirs);
-  if (comes_in_parts_) return false;
-  const std::size_t available = theirs.available == 0 ? what.data.bytes : theirs.available;
+  if (what.turn_bytes > 0) {
+    what.were_staged = theirs.granted == Granted::all_staged && passed_[what.counterpart].staging >= 0;
+  }
   fabric::Endpoint& endpoint = service_.endpoint();
+  Passed& lent = passed(what);
   // What may not be read, who takes this over refuses.
   if (fabric::is_private(theirs.offset)) {
     const bool may_be_read = endpoint.reads(what.node) && call_.is_aligned(fabric::private_address(theirs.offset));
     lent.private_at = may_be_read ? theirs.offset : 0;
   } else {
-    std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, available);
+    std::byte* const place = endpoint.peer_pointer(what.node, theirs.offset, what.data.bytes);
     lent.place = call_.is_aligned(place) ? place : nullptr;
-    if (lent.place != nullptr) lent.turn_bytes = theirs.available;
   }
   if (theirs.receipt_number != 0 && theirs.receipt % sizeof(std::uint64_t) == 0) {
     lent.receipt = {endpoint.peer_pointer(what.node, theirs.receipt, sizeof(std::uint64_t)), theirs.receipt_number};
@@ -308,12 +302,22 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   return is_lent(lent);
 }
 
-// As this node has offered it, too.
-inline bool InlineRun::comes_by_turns(const WholeGrantHeader& theirs) const noexcept {
+// The first one is taken if this node has offered turns, too. What has overtaken it is left until it has come.
+bool InlineRun::use_turn(const WholeGrantHeader& theirs) {
   const PlacedStep& what = *looked_for_;
-  return what.left_from != Plan::none && what.turn_bytes > 0 && theirs.available == what.turn_bytes &&
-         theirs.sharing == static_cast<std::uint32_t>(Sharing::turns) && !fabric::is_private(theirs.offset) &&
-         passed_[what.counterpart].turn_bytes > 0;
+  Passed& lent = passed(what);
+  if (theirs.granted != Granted::first_turn || lent.turn_bytes > 0) {
+    lent.is_whole = theirs.granted == Granted::last_turn && lent.turn_bytes > 0;
+    return lent.is_whole;
+  }
+  what.was_sent = false;
+  what.were_staged = what.turn_bytes > 0 && passed_[what.counterpart].staging >= 0;
+  comes_in_parts_ = what.turn_bytes == 0 || passed_[what.counterpart].turn_bytes == 0;
+  if (comes_in_parts_) return false;
+  std::byte* const place = service_.endpoint().peer_pointer(what.node, theirs.offset, what.turn_bytes);
+  lent.place = call_.is_aligned(place) ? place : nullptr;
+  lent.turn_bytes = lent.place == nullptr ? 0 : what.turn_bytes;
+  return lent.place != nullptr;
 }
 
 inline bool InlineRun::use_done(const fabric::Message& message) {
@@ -343,7 +347,7 @@ inline void InlineRun::combine(const PlacedStep& what) {
 }
 
 // Of what nobody combines.
-inline bool InlineRun::take_lent(const PlacedStep& what, unsigned looks) {
+[[gnu::always_inline]] inline bool InlineRun::take_lent(const PlacedStep& what, unsigned looks) {
   if (!is_lent(what.left_from)) return true;
   if (passed(what).turn_bytes > 0) return take_turns(what, looks);
   copy_lent(what);
@@ -352,7 +356,7 @@ inline bool InlineRun::take_lent(const PlacedStep& what, unsigned looks) {
 
 // Each side writes the rest of its data to where it has read the first of the peer's, which thus comes to where this
 // side's own began (decision 57).
-bool InlineRun::take_turns(const PlacedStep& what, unsigned looks) {
+[[gnu::noinline]] bool InlineRun::take_turns(const PlacedStep& what, unsigned looks) {
   const PlacedStep& ours = plan_.steps[what.counterpart];
   Passed& lent = passed(what);
   Passed& given = passed(ours);

@@ -35,7 +35,7 @@ class InlineRun final : private fabric::MessageHandler {
         stream_(stream),
         plan_(plan),
         call_(call),
-        header_{{identity, 0, line}, 0, 0, 0, 0, 0},
+        header_{{identity, 0, line}, 0, 0, 0, Granted::all},
         next_(plan.steps.data() + plan.idle_steps) {
     buffers_.set_input(call.input);
     buffers_.set_output(call.output);
@@ -99,7 +99,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool use(const fabric::Message& message);
   bool use_data(const fabric::Message& message);
   bool use_grant(const fabric::Message& message);
-  bool comes_by_turns(const WholeGrantHeader& theirs) const noexcept;
+  bool use_turn(const WholeGrantHeader& theirs);
   bool use_done(const fabric::Message& message);
   bool is_of(const CallHeader& theirs) const noexcept {
     return theirs.tag == looked_for_->tag && theirs.identity == header_.call.identity;

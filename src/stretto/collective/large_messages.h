@@ -163,9 +163,8 @@ class LargeMessages {
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
   std::optional<fabric::Offset> private_place(std::uint32_t step) const;
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);
+  Granted granted_of(std::uint32_t step, std::size_t available) const noexcept;
   void lend(std::uint32_t step);
-  Sharing sharing_of(std::uint64_t number, NodeId from) const;
-  void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
   void take_granted(std::uint32_t step);
   void ask_for_others(std::uint32_t step);
   void say_ready(std::uint32_t step, std::uint32_t granted = Plan::none);
@@ -181,9 +180,13 @@ class LargeMessages {
   void end_send(std::uint32_t step);
   void landed(std::uint32_t step, std::size_t upto);
   std::size_t writable(std::uint32_t step) const noexcept;
+  std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+
+  // What the peers say (large_messages_heard.cc).
+  Sharing sharing_of(std::uint64_t number, NodeId from) const;
   std::size_t writable_by_peer(std::uint32_t receive) const noexcept;
   std::byte* memory_of(NodeId from, std::uint64_t offset, std::uint64_t bytes) const;
-  std::uint64_t pieces_with(NodeId peer, schedule::StepKind kind) const;
+  void accept_window(std::uint32_t step, const GrantHeader& header, NodeId from);
 
   // What follows a reduce (large_messages_following.cc).
   bool follows(std::uint32_t send, std::uint32_t reduce) const noexcept;

@@ -70,8 +70,7 @@ class LocalSteps {
   }
   void copy(std::uint32_t step);
   void do_later(const Work& work);
-  void combine(std::byte* out, std::byte* also, const std::byte* left, const std::byte* right,
-               std::size_t bytes) const;
+  void combine(std::byte* out, std::byte* also, const std::byte* left, const std::byte* right, std::size_t bytes) const;
   std::size_t available_of(const Work& work) const;
   bool reads_privately(const Work& work) const;
   Piece next_piece(const Work& work, std::size_t available) const;

@@ -233,7 +233,8 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
   }
   note_readers(plan, lending.most_staged, steps);
   if (plan.asks_in_turn()) asked_in_turn = stretto::asked_in_turn(steps);
-  if (lending.turns && schedule::is_exchange(plan.schedule().shape)) note_counterparts(plan, layout.element_bytes(), steps);
+  if (lending.turns && schedule::is_exchange(plan.schedule().shape))
+    note_counterparts(plan, layout.element_bytes(), steps);
   beginning = StepStates::Beginning(plan.schedule(), plan.peers().size(), [&](std::uint32_t step) {
     if (is_left_out(plan, step)) return StepStates::State::complete;
     const bool only_waits = steps[step].kind == StepKind::receive && !steps[step].is_large();

@@ -10,17 +10,17 @@
 namespace stretto {
 
 /// A word in a node's segment by which a peer that has read what was lent to it says so, for less than a message costs
-/// (decision 54). It holds a number that none held before; who has read puts 0 in its place, if it is still there, and
-/// who would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so.
-/// The lender's is for one thread at a time, as is the reader's.
+/// (decision 54). It holds a number that none held for long; who has read puts 0 in its place, if it is still there,
+/// and who would rather be told by a message puts 0 there first. So one of them succeeds. 8 bytes, aligned so. The
+/// lender's is for one thread at a time, as is the reader's.
 class Receipt {
  public:
   Receipt() = default;  // trivial
   /// `word` may be null: there is none.
-  Receipt(std::byte* word, std::uint64_t number) noexcept : word_(word), number_(number) {}
+  Receipt(std::byte* word, std::uint32_t number) noexcept : word_(word), number_(number) {}
 
   explicit operator bool() const noexcept { return word_ != nullptr; }
-  std::uint64_t number() const noexcept { return number_; }
+  std::uint32_t number() const noexcept { return number_; }
 
   /// Before anybody knows of it.
   void lay_out() const noexcept { word().store(number_, std::memory_order_relaxed); }
@@ -41,7 +41,7 @@ class Receipt {
   }
 
   std::byte* word_;
-  std::uint64_t number_;
+  std::uint32_t number_;
 };
 
 /// The receipts of one call at a time, each in a line of its own. For one thread at a time.
@@ -72,7 +72,8 @@ class Receipts {
   std::uint64_t offset(std::size_t which) const noexcept { return offset_ + which * line_bytes; }
   /// Laid out, in the place of one that is over.
   Receipt issue(std::size_t which) noexcept {
-    const Receipt receipt(segment_.pointer(offset(which)), ++last_number_);
+    if (++last_number_ == 0) ++last_number_;
+    const Receipt receipt(segment_.pointer(offset(which)), last_number_);
     receipt.lay_out();
     return receipt;
   }
@@ -81,7 +82,7 @@ class Receipts {
   fabric::Segment& segment_;
   std::uint64_t offset_ = 0;
   std::size_t count_ = 0;
-  std::uint64_t last_number_ = 0;
+  std::uint32_t last_number_ = 0;
 };
 
 }  // namespace stretto

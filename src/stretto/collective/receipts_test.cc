@@ -50,7 +50,7 @@ TEST(Receipts, LieInLinesOfTheirOwn) {
     EXPECT_EQ(receipts.offset(which) - receipts.offset(0), which * 64);
     EXPECT_EQ(receipts.issue(which).number(), which + 1);
   }
-  for (std::size_t which = 0; which < Receipts::most; ++which) {
+  for (std::uint32_t which = 0; which < Receipts::most; ++which) {
     EXPECT_FALSE(Receipt(segment.pointer(receipts.offset(which)), which + 1).is_signed());
   }
   receipts.take_memory();

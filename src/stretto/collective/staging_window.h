@@ -21,8 +21,8 @@ class StagingWindow {
     return StagingWindow(data <= most || whole_elements == 0 ? data : whole_elements);
   }
   /// One for what two exchange by an even number of turns (Sharing::turns), no longer than `most` and as long as
-  /// another turn's, or shorter at the end; or none. Each begins where a line of so many bytes begins, as staging memory
-  /// does: copies take longer from one place in a line to another.
+  /// another turn's, or shorter at the end; or none. Each begins where a line of so many bytes begins, as staging
+  /// memory does: copies take longer from one place in a line to another.
   static StagingWindow of_turns(std::size_t data, std::size_t element, std::size_t most, std::size_t line) noexcept {
     std::size_t turns = 2;
     while (data / turns > most) turns += 2;

@@ -9,8 +9,8 @@
 
 namespace stretto {
 
-/// What an operation sends, or tells a peer of, in one go under the baton, so that small operations overtake. Who has no
-/// more than that is not waited for as one that takes long (see Context::engage).
+/// What an operation sends, or tells a peer of, in one go under the baton, so that small operations overtake. Who has
+/// no more than that is not waited for as one that takes long (see Context::engage).
 inline constexpr std::size_t piece_bytes = std::size_t{64} << 10U;
 /// The same of what is copied or combined in memory, or staged where each side waits for the other (decision 78).
 inline constexpr std::size_t memory_piece_bytes = std::size_t{128} << 10U;

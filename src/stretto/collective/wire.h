@@ -56,15 +56,23 @@ struct GrantHeader {
   std::uint64_t sharing;  ///< with a message the other way: a Sharing
 };
 
-/// A grant of what is lent (see Lowering::lent), mostly all at once: in few bytes, since small calls wait for it. How
-/// many of them there are both ends know, or the identities would differ.
+/// What a WholeGrantHeader grants. What is staged is so at the sender, for this receiver alone.
+enum class Granted : std::uint32_t {
+  all,
+  all_claimed,  ///< staged; its reader claims it (see Sharing::claims)
+  all_staged,   ///< staged, though turns could have been taken (see Sharing::turns)
+  first_turn,   ///< of two, where the other side may offer that, too
+  last_turn,    ///< after that: all
+};
+
+/// A grant of what is lent (see Lowering::lent): in few bytes, since small calls wait for it. How many of them there
+/// are both ends know, or the identities would differ.
 struct WholeGrantHeader {
   CallHeader call;
   std::uint64_t offset;          ///< in the sender's memory
   std::uint64_t receipt;         ///< as well: where the receiver may say that it is through (see Receipt)
-  std::uint64_t receipt_number;  ///< 0: there is none, a message says it
-  std::uint32_t available;       ///< by turns: as GrantHeader's, the window is what both know; 0: all at once
-  std::uint32_t sharing;         ///< as GrantHeader's; of all at once: turns could have been taken
+  std::uint32_t receipt_number;  ///< 0: there is none, a message says it
+  Granted granted;
 };
 
 /// A sender has written the first `bytes` of a step's data to where the receiver wanted them, in shared memory.
