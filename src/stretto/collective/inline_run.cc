@@ -281,13 +281,13 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   if (what.kind != schedule::StepKind::receive || message.header.size() != sizeof(WholeGrantHeader)) return false;
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
-  if (theirs.granted >= Granted::first_turn) return use_turn(theirs);
+  Passed& lent = passed(what);
+  if (theirs.granted >= Granted::first_turn || lent.turn_bytes > 0) return use_turn(theirs);
   what.was_sent = false;
   if (what.turn_bytes > 0) {
     what.were_staged = theirs.granted == Granted::all_staged && passed_[what.counterpart].staging >= 0;
   }
   fabric::Endpoint& endpoint = service_.endpoint();
-  Passed& lent = passed(what);
   // What may not be read, who takes this over refuses.
   if (fabric::is_private(theirs.offset)) {
     const bool may_be_read = endpoint.reads(what.node) && call_.is_aligned(fabric::private_address(theirs.offset));

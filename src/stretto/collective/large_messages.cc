@@ -75,7 +75,7 @@ void LargeMessages::note_request() noexcept {
   endpoint().context().note_request();
 }
 
-void LargeMessages::spend_piece() const { endpoint().context().spend(cost_of(piece_bytes)); }
+void LargeMessages::spend(std::size_t bytes) const { endpoint().context().spend(cost_of(bytes)); }
 
 // It saves a round trip.
 [[gnu::hot]] void LargeMessages::announce_early() {
@@ -101,6 +101,7 @@ void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
   ++lent_;
   taken.staging = passed.staging;
   if (taken.staging >= 0) taken.staged_by = step;
+  if (taken.bytes < step_at(step).data.bytes) sendings_.push_back(step);
 }
 
 // Of one of two counterparts: how far it has come at the other end. The first turn of the peer's was read as the second
@@ -113,10 +114,7 @@ void LargeMessages::take_over_turns(std::uint32_t step, const InlineRun& run) {
   taken.window = StagingWindow(passed.turn_bytes);
   taken.offered = Sharing::turns;
   if (!passed.is_whole) taken.bytes = passed.turn_bytes;
-  if (is_send && !passed.is_whole) {
-    sendings_.push_back(step);
-    return;
-  }
+  if (is_send && !passed.is_whole) return;
   taken.sharing = Sharing::turns;
   taken.window.take(passed.turn_bytes);
   if (is_send) return;
@@ -174,7 +172,8 @@ void LargeMessages::send_grant(std::uint32_t step, std::uint64_t offset, std::si
   transfer(step).told = true;
   const CallHeader header = operation_.header(what.tag);
   const std::size_t bytes = what.data.bytes;
-  if (what.is_lent && (window == what.turn_bytes || (available == bytes && window == bytes))) {
+  const bool is_turn = transfers_[step].offered == Sharing::turns && window == what.turn_bytes;
+  if (what.is_lent && (is_turn || (available == bytes && window == bytes))) {
     tell(step, fabric::MessageType::collective_whole_grant,
          WholeGrantHeader{header, offset, 0, 0, granted_of(step, available)});
   } else {
@@ -317,6 +316,7 @@ void LargeMessages::do_piece() {
   const std::uint32_t step = *next;
   const std::size_t bytes = step_at(step).data.bytes;
   Transfer& outgoing = transfer(step);
+  const std::size_t before = outgoing.bytes;
   if (outgoing.staging >= 0) {
     stage_piece(step);
   } else if (outgoing.place != nullptr) {
@@ -324,7 +324,7 @@ void LargeMessages::do_piece() {
   } else {
     put_piece(step);
   }
-  spend_piece();
+  spend(outgoing.bytes - before);
   if (outgoing.bytes == bytes) {
     sendings_.erase(next);
     if (outgoing.place != nullptr) end_send(step);

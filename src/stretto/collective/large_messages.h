@@ -159,7 +159,7 @@ class LargeMessages {
   void end_engagement() noexcept;
   void wait_to_be_asked(std::uint32_t step);
   void note_request() noexcept;
-  void spend_piece() const;
+  void spend(std::size_t bytes) const;
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
   std::optional<fabric::Offset> private_place(std::uint32_t step) const;
   void send_grant(std::uint32_t step, std::uint64_t offset, std::size_t available, std::size_t window);

@@ -38,8 +38,9 @@ void LargeMessages::note_combined(std::uint32_t step, std::size_t upto, std::uin
     if (is_granted(receive)) say_taken(receive, upto);
   }
   if (stored != Plan::none) {
+    const std::size_t before = transfers_[stored].bytes;
     wrote(stored, upto);
-    spend_piece();
+    spend(upto - before);
   }
   let_followers_write(step, upto);
 }
@@ -62,8 +63,9 @@ void LargeMessages::let_followers_write(std::uint32_t reduce, std::size_t upto) 
 // So much of what a send waits for has been made.
 void LargeMessages::follow(std::uint32_t send, std::size_t upto) {
   if (!may_follow(send) || transfers_[send].bytes >= upto) return;
+  const std::size_t before = transfers_[send].bytes;
   write_piece(send, upto);
-  spend_piece();
+  spend(transfers_[send].bytes - before);
 }
 
 }  // namespace stretto

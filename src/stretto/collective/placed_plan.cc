@@ -117,7 +117,7 @@ void note_counterparts(const Plan& plan, std::size_t element, std::vector<Placed
     if (one.kind == other.kind || !are_alike) continue;
     one.counterpart = messages.back();
     other.counterpart = messages.front();
-    if (with_peer.size() > 1) continue;
+    if (plan.schedule().shape.size > 2) continue;
     one.turn_bytes = turn_of(one, element);
     other.turn_bytes = turn_of(other, element);
   }

@@ -60,7 +60,7 @@ struct PlacedStep {
   /// Of a large message of an exchange (schedule::is_exchange) that waits for nothing: the one of as many bytes the
   /// other way, which does not either; the two may take turns (see Sharing). Or Plan::none.
   std::uint32_t counterpart = Plan::none;
-  std::size_t turn_bytes = 0;  ///< where a run's two ranks lend each other one such message: how long a turn is
+  std::size_t turn_bytes = 0;  ///< of a message of two ranks that is lent: how long a turn is; or 0
   /// What a message sends or fills; a copy reads (nothing, where a reduce reads that itself); or a reduce combines with
   /// `right`, in this order.
   Place data{};

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -95,6 +97,32 @@ TEST_P(SharedStaging, WhatIsExchangedArrives) {
         }
       });
     }
+  }
+}
+
+// Of which no even number makes turns, so that a window may be as long as a turn would be where there are turns.
+struct LargeElement {
+  std::array<std::uint64_t, 2048> words;
+};
+
+TEST_P(SharedStaging, LargeElementsArrive) {
+  for (const std::size_t count : {2U, 3U, 4U, 5U}) {
+    run(2, [count](Node& node) -> Task<> {
+      const Group all = Group::all(node);
+      std::vector<LargeElement> input(2 * count);
+      std::vector<LargeElement> output(input.size());
+      for (std::uint64_t number = 0; number < 4; ++number) {
+        for (std::size_t i = 0; i < input.size(); ++i) {
+          input[i].words.fill(given(number, node.id(), static_cast<NodeId>(i / count), i % count));
+        }
+        co_await all_to_all(node, all, std::span<const LargeElement>(input), std::span(output));
+        for (std::size_t i = 0; i < output.size(); ++i) {
+          const std::uint64_t expected = given(number, static_cast<NodeId>(i / count), node.id(), i % count);
+          EXPECT_EQ(std::ranges::count(output[i].words, expected), 2048)
+              << "element " << i << " of blocks of " << count;
+        }
+      }
+    });
   }
 }
 
