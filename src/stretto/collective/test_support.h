@@ -43,6 +43,7 @@ inline const FabricKind fabric_kinds[] = {
     {"sim_early", "sim:", ",seed=4,jitter=2us,reorder=0.2,early=0.3"},
     {"sim_segments", "sim:", ",seed=5,jitter=2us,reorder=0.2,early=0.3,peer_pointer=segments"},
     {"sim_one_host", "sim:", ",seed=6,jitter=2us,reorder=0.2,early=0.3,peer_pointer=reads,hosts=1"},
+    {"sim_one_host_staged", "sim:", ",seed=7,jitter=2us,reorder=0.2,early=0.3,peer_pointer=segments,hosts=1"},
 };
 
 /// Tests on each of them.
