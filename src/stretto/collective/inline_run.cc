@@ -25,7 +25,7 @@ constexpr unsigned looks_of_a_row = 4;
 // Steps are in line: a small call is little more than they are.
 [[gnu::hot]] bool InlineRun::run(unsigned looks) {
   if (plan_.lends) {
-    std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, 0, false, false, {nullptr, 0}});
+    std::fill_n(passed_.begin(), plan_.steps.size(), Passed{nullptr, 0, -1, Turns::none, false, {nullptr, 0}});
     most_receipts_ = looks > 1 ? service_.receipts().count() : 0;
   }
   const auto or_fail = [this](auto&& part) {
@@ -119,15 +119,14 @@ inline void InlineRun::note_look() {
 
 bool InlineRun::stage(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
-  const bool is_mutual = schedule::waits_for_all(call_.operation());
-  if (data.size() > std::min(is_mutual ? piece_bytes : most_staged_whole, service_.most_staged())) return false;
+  if (data.size() > std::min(most_staged_whole(call_.operation()), service_.most_staged())) return false;
   const bool by_turns = what.turn_bytes > 0 && plan_.steps[what.counterpart].were_staged;
   const ByteSpan first = by_turns ? data.first(what.turn_bytes) : data;
   fabric::Segment& segment = service_.endpoint().segment();
   const std::uint64_t offset = segment.allocate(first.size());
   Passed& lent = passed(what);
   lent.staging = static_cast<std::int64_t>(offset);
-  lent.turn_bytes = by_turns ? first.size() : 0;
+  lent.turns = by_turns ? Turns::first : Turns::none;
   try {
     // Where turns are taken this side has read there last.
     by_turns ? copy_bytes(segment.pointer(offset), first)
@@ -145,7 +144,7 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
   Passed& lent = passed(what);
   header_.offset = offset;
   // Of turns a message says it: it comes after the peer's own last turn.
-  if (receipts_ < most_receipts_ && lent.turn_bytes == 0) {
+  if (receipts_ < most_receipts_ && lent.turns == Turns::none) {
     Receipts& receipts = service_.receipts();
     lent.receipt = receipts.issue(receipts_);
     header_.receipt = receipts.offset(receipts_++);
@@ -158,8 +157,8 @@ void InlineRun::lend(const PlacedStep& what, std::uint64_t offset) {
 inline void InlineRun::grant(const PlacedStep& what, const Passed& lent) {
   header_.call.tag = what.tag;
   header_.receipt_number = lent.receipt.number();
-  if (lent.turn_bytes > 0) {
-    header_.granted = lent.is_whole ? Granted::last_turn : Granted::first_turn;
+  if (lent.turns != Turns::none) {
+    header_.granted = lent.turns == Turns::both ? Granted::last_turn : Granted::first_turn;
   } else {
     header_.granted = lent.staging >= 0 && what.turn_bytes > 0 ? Granted::all_staged : Granted::all;
   }
@@ -198,7 +197,7 @@ bool InlineRun::wait_for_readers(unsigned looks) {
   if (out_ > 0) note_look();
   for (std::uint32_t step = 0; out_ > 0; ++step) {
     if (!passed_[step].is_out) continue;
-    if (passed_[step].turn_bytes > 0 && !passed_[step].is_whole) return false;  // the peer takes no turns
+    if (passed_[step].turns == Turns::first) return false;  // the peer takes none
     const PlacedStep& what = plan_.steps[step];
     const unsigned longer = looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look);
     if (passed_[step].receipt ? !wait_for_receipt(what, longer) : !receive(what, longer)) return false;
@@ -225,7 +224,7 @@ void InlineRun::give_back(Passed& lent) {
   --out_;
   if (lent.staging < 0) return;
   using LastRead = fabric::Segment::LastRead;
-  const LastRead last_read = lent.turn_bytes > 0 ? LastRead::by_owner : LastRead::by_others;
+  const LastRead last_read = lent.turns != Turns::none ? LastRead::by_owner : LastRead::by_others;
   service_.endpoint().segment().release(static_cast<std::uint64_t>(lent.staging), last_read);
 }
 
@@ -282,11 +281,11 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
   const auto theirs = fabric::read_header<WholeGrantHeader>(message);
   if (!is_of(theirs.call)) return false;
   Passed& lent = passed(what);
-  if (theirs.granted >= Granted::first_turn || lent.turn_bytes > 0) return use_turn(theirs);
   what.was_sent = false;
   if (what.turn_bytes > 0) {
-    what.were_staged = theirs.granted == Granted::all_staged && passed_[what.counterpart].staging >= 0;
+    what.were_staged = may_take_turns(theirs.granted) && passed_[what.counterpart].staging >= 0;
   }
+  if (theirs.granted >= Granted::first_turn || lent.turns != Turns::none) return use_turn(theirs);
   fabric::Endpoint& endpoint = service_.endpoint();
   // What may not be read, who takes this over refuses.
   if (fabric::is_private(theirs.offset)) {
@@ -306,17 +305,16 @@ inline bool InlineRun::use_grant(const fabric::Message& message) {
 bool InlineRun::use_turn(const WholeGrantHeader& theirs) {
   const PlacedStep& what = *looked_for_;
   Passed& lent = passed(what);
-  if (theirs.granted != Granted::first_turn || lent.turn_bytes > 0) {
-    lent.is_whole = theirs.granted == Granted::last_turn && lent.turn_bytes > 0;
-    return lent.is_whole;
+  if (theirs.granted != Granted::first_turn || lent.turns != Turns::none) {
+    const bool is_last = theirs.granted == Granted::last_turn && lent.turns == Turns::first;
+    if (is_last) lent.turns = Turns::both;
+    return is_last;
   }
-  what.was_sent = false;
-  what.were_staged = what.turn_bytes > 0 && passed_[what.counterpart].staging >= 0;
-  comes_in_parts_ = what.turn_bytes == 0 || passed_[what.counterpart].turn_bytes == 0;
+  comes_in_parts_ = what.turn_bytes == 0 || passed_[what.counterpart].turns == Turns::none;
   if (comes_in_parts_) return false;
   std::byte* const place = service_.endpoint().peer_pointer(what.node, theirs.offset, what.turn_bytes);
   lent.place = call_.is_aligned(place) ? place : nullptr;
-  lent.turn_bytes = lent.place == nullptr ? 0 : what.turn_bytes;
+  if (lent.place != nullptr) lent.turns = Turns::first;
   return lent.place != nullptr;
 }
 
@@ -349,7 +347,7 @@ inline void InlineRun::combine(const PlacedStep& what) {
 // Of what nobody combines.
 [[gnu::always_inline]] inline bool InlineRun::take_lent(const PlacedStep& what, unsigned looks) {
   if (!is_lent(what.left_from)) return true;
-  if (passed(what).turn_bytes > 0) return take_turns(what, looks);
+  if (passed(what).turns != Turns::none) return take_turns(what, looks);
   copy_lent(what);
   return true;
 }
@@ -364,8 +362,7 @@ inline void InlineRun::combine(const PlacedStep& what) {
   const std::size_t turn = what.turn_bytes;
   copy_bytes(out.data(), {lent.place, turn});
   copy_bytes(lent.place, buffers_.bytes_of(ours.data).subspan(turn));
-  given.is_whole = true;
-  is_amid_turns_ = true;
+  given.turns = Turns::both;
   header_.offset = static_cast<std::uint64_t>(given.staging);
   grant(ours, given);
   if (!receive(what, looks)) return false;
@@ -373,7 +370,6 @@ inline void InlineRun::combine(const PlacedStep& what) {
   copy_bytes(out.data() + turn, {begin, out.size() - turn});
   say_read(what.left_from);
   lent.place = nullptr;
-  is_amid_turns_ = false;
   return true;
 }
 

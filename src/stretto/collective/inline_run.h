@@ -9,6 +9,7 @@
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/private_reads.h"
 #include "stretto/collective/receipts.h"
+#include "stretto/collective/transfer.h"
 #include "stretto/collective/wire.h"
 #include "stretto/core/event.h"
 #include "stretto/fabric/endpoint.h"
@@ -54,15 +55,17 @@ class InlineRun final : private fabric::MessageHandler {
   /// Why it cannot go on; null: it can.
   const Cause& failure() const noexcept { return failure_; }
   /// Whether the step `done` has come half way: it is a receive by turns, and this node has done its own.
-  bool is_amid_turns() const noexcept { return is_amid_turns_; }
+  bool is_amid_turns() const noexcept {
+    if (done() == plan_.steps.size() || next_->kind != schedule::StepKind::receive) return false;
+    return next_->turn_bytes > 0 && passed_[done()].turns != Turns::none;
+  }
   const std::byte* scratch() const noexcept { return buffers_.bytes_of(all_scratch()).data(); }
   /// What passed by such a step, where it might be lent.
   struct Passed {
     std::byte* place;           ///< of a receive: where data lie at the peer; null if they were sent, or are copied
     fabric::Offset private_at;  ///< likewise, where that is not mapped; or 0
     std::int64_t staging;       ///< of a send: where the data were copied to, in our segment; negative: nowhere
-    std::size_t turn_bytes;     ///< of either: how much of it was granted at first (see Sharing::turns); 0: all
-    bool is_whole;              ///< of either, where it was not: now it is, at the other end
+    Turns turns;                ///< of either: how much of it was granted; none: all at once
     bool is_out;                ///< of a send: it lends, and its peer may still read
     Receipt receipt;            ///< of either: by which that peer or this node says so, unless it is by a message
   };
@@ -123,7 +126,6 @@ class InlineRun final : private fabric::MessageHandler {
   bool has_looked_ = false;      // for any message
   bool peer_failed_ = false;     // that of the message that is looked for
   bool comes_in_parts_ = false;  // that message
-  bool is_amid_turns_ = false;
   Cause failure_;
   std::array<Passed, most_steps_that_lend> passed_;  // by step, where the plan lends: else nobody fills it
 };

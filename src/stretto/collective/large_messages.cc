@@ -37,7 +37,7 @@ struct LargeMessages::PutDone : fabric::Completion {
 void LargeMessages::make_room() {
   if (!transfers_.empty()) return;
   operation_.exposures_.make_room(operation_.plan_->peers().size());
-  transfers_.resize(operation_.plan_->steps().size());
+  transfers_.make_room(operation_.plan_->steps().size());
 }
 
 Transfer& LargeMessages::transfer(std::uint32_t step) {
@@ -59,20 +59,7 @@ void LargeMessages::tell(std::uint32_t step, fabric::MessageType type, const Hea
 // Only where memory carries what is exchanged: a wire keeps a thread that looks for the next message waiting for long.
 // And only where that takes some time: what is over in a moment is not worth the service thread's ticks.
 void LargeMessages::engage() {
-  const CollectiveCall& call = operation_.call_;
-  if (engaged_ || bytes_of_longer(call) <= piece_bytes) return;
-  engaged_ = true;
-  endpoint().context().engage();
-}
-
-void LargeMessages::end_engagement() noexcept {
-  engaged_ = false;
-  endpoint().context().disengage();
-}
-
-void LargeMessages::note_request() noexcept {
-  unasked_ = false;
-  endpoint().context().note_request();
+  if (bytes_of_longer(operation_.call_) > piece_bytes) attendance_.engage(endpoint().context());
 }
 
 void LargeMessages::spend(std::size_t bytes) const { endpoint().context().spend(cost_of(bytes)); }
@@ -91,7 +78,7 @@ void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
   Transfer& taken = transfer(step);
   taken.bytes = step_at(step).data.bytes;
   taken.window = StagingWindow(taken.bytes);
-  if (passed.turn_bytes > 0) take_over_turns(step, run);
+  if (passed.turns != Turns::none) take_over_turns(step, passed.turns);
   taken.place = passed.place;
   taken.private_at = passed.private_at;
   taken.known = is_granted;
@@ -106,17 +93,16 @@ void LargeMessages::take_over(std::uint32_t step, const InlineRun& run) {
 
 // Of one of two counterparts: how far it has come at the other end. The first turn of the peer's was read as the second
 // one of ours was written.
-void LargeMessages::take_over_turns(std::uint32_t step, const InlineRun& run) {
+void LargeMessages::take_over_turns(std::uint32_t step, Turns turns) {
   const PlacedStep& what = step_at(step);
-  const InlineRun::Passed& passed = run.passed(step);
   const bool is_send = what.kind == schedule::StepKind::send;
   Transfer& taken = transfers_[step];
-  taken.window = StagingWindow(passed.turn_bytes);
+  taken.window = StagingWindow(what.turn_bytes);
   taken.offered = Sharing::turns;
-  if (!passed.is_whole) taken.bytes = passed.turn_bytes;
-  if (is_send && !passed.is_whole) return;
+  if (turns == Turns::first) taken.bytes = what.turn_bytes;
+  if (is_send && turns == Turns::first) return;
   taken.sharing = Sharing::turns;
-  taken.window.take(passed.turn_bytes);
+  taken.window.take(what.turn_bytes);
   if (is_send) return;
   taken.staged_by = what.counterpart;
   taken.told = true;
@@ -133,7 +119,7 @@ void LargeMessages::start_send(std::uint32_t step) {
 }
 
 void LargeMessages::wait_to_be_asked(std::uint32_t step) {
-  if (!step_at(step).shares_memory && !std::exchange(unasked_, true)) endpoint().context().expect_request();
+  if (!step_at(step).shares_memory) attendance_.expect_request(endpoint().context());
   // Of an all-to-all: the receiver may expect so little that it will never say that it is ready.
   if (!operation_.call_.output_offsets().empty()) {
     operation_.say_hello(step_at(step).peer, step_at(step).tag, step_at(step).data.bytes);
@@ -195,30 +181,22 @@ Granted LargeMessages::granted_of(std::uint32_t step, std::size_t available) con
 
 void LargeMessages::read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const {
   const Transfer& granted = transfers_[step];
-  if (is_private(step)) {
+  if (transfers_.is_private(step)) {
     operation_.service_.private_reads().copy(out, step_at(step).node, granted.private_at + at);
     return;
   }
   const ByteSpan data(place_of(step, at), out.size());
-  granted.offered == Sharing::claims ? copy_and_claim(out.data(), data) : copy_bytes(out.data(), data);
+  transfers_.is_claimed(step) ? copy_and_claim(out.data(), data) : copy_bytes(out.data(), data);
 }
 
 const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at, std::size_t bytes,
                                              PrivateReads::Side side) const {
-  if (!is_private(step)) return place_of(step, at);
+  if (!transfers_.is_private(step)) return place_of(step, at);
   return operation_.service_.private_reads().term(side, step_at(step).node, transfers_[step].private_at + at, bytes);
 }
 
-// Whether its writer gets the lines at once, wherever the reader is: it has read there last, or they were claimed for
-// it.
-bool LargeMessages::is_at_hand(std::uint32_t step) const noexcept {
-  const Transfer& message = transfers_[step];
-  const bool begins = message.offered == Sharing::turns && message.bytes < message.window.bytes();
-  return begins || message.offered == Sharing::claims || message.sharing != Sharing::none;
-}
-
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {
-  is_at_hand(step) ? copy_bytes(to, from) : operation_.service_.copy_for(step_at(step).node).copy(to, from);
+  transfers_.is_at_hand(step) ? copy_bytes(to, from) : operation_.service_.copy_for(step_at(step).node).copy(to, from);
 }
 
 // What follows need not wait for the receiver; the operation's end does.
@@ -284,7 +262,8 @@ void LargeMessages::say_ready(std::uint32_t step, std::uint32_t granted) {
     offset = segment.allocate(incoming.window.bytes());
     incoming.staging = static_cast<std::int64_t>(*offset);
   }
-  incoming.landing = in_memory ? (staging_of(step) >= 0 ? 1 : 0) : operation_.service_.landings().add(operation_, step);
+  incoming.landing =
+      in_memory ? (transfers_.staging_of(step) >= 0 ? 1 : 0) : operation_.service_.landings().add(operation_, step);
   incoming.told = true;
   tell(step, fabric::MessageType::collective_ready,
        ReadyHeader{operation_.header(what.tag), *offset, incoming.landing, data.size(), incoming.window.bytes(),
@@ -389,7 +368,7 @@ void LargeMessages::say_taken(std::uint32_t step, std::size_t upto) {
 }
 
 void LargeMessages::end_pulled(std::uint32_t receive) {
-  if (!is_granted(receive)) return;
+  if (!transfers_.is_granted(receive)) return;
   tell(receive, fabric::MessageType::collective_done, operation_.header(step_at(receive).tag));
   leave_staging(receive);
 }
@@ -400,7 +379,7 @@ void LargeMessages::landed(std::uint32_t step, std::size_t upto) {
   const ByteSpan data = data_of(step);
   if (upto <= incoming.bytes) return;
   incoming.known = true;
-  if (staging_of(step) >= 0) {
+  if (transfers_.staging_of(step) >= 0) {
     take_staged(step, upto);
     operation_.or_fail([this, step, upto] { say_taken(step, upto); });
     if (upto == data.size()) leave_staging(step);
@@ -432,7 +411,7 @@ void LargeMessages::note_exposures(Exposures& exposures) const {
     const bool is_complete = operation_.states_.of(step) == StepStates::State::complete;
     if (!step_at(step).shares_memory) {
       exposures.note_pieces(peer, pieces_of(data_of(step).size()));
-    } else if (!is_complete || is_lent_out(step)) {
+    } else if (!is_complete || transfers_.is_lent_out(step)) {
       exposures.note_shared(peer);
     }
   }

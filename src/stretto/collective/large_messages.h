@@ -1,17 +1,17 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "stretto/base/bytes.h"
+#include "stretto/collective/attendance.h"
 #include "stretto/collective/exposures.h"
 #include "stretto/collective/placed_plan.h"
 #include "stretto/collective/private_reads.h"
 #include "stretto/collective/requests.h"
-#include "stretto/collective/transfer.h"
+#include "stretto/collective/transfers.h"
 #include "stretto/collective/wire.h"
 #include "stretto/fabric/endpoint.h"
 
@@ -32,18 +32,17 @@ class LargeMessages {
   ~LargeMessages() { release_staging(); }
   /// Forgets all of a call that is over, for another one like it.
   void renew() noexcept {
-    std::fill(transfers_.begin(), transfers_.end(), Transfer());
+    transfers_.renew();
     requests_.clear();
   }
-  /// Takes the memory for what it notes of a call's messages, unless it has that; others take it with the first of
-  /// them.
+  /// Takes the memory for what it notes of a call's messages, unless it has that; others do so with the first.
   void make_room();
-  /// Whoever serves this node need not stay with it for the operation's sake any more (see fabric::Context::engage and
-  /// expect_request).
+  /// Whoever serves this node need not stay with it for the operation's sake any more.
   void disengage() noexcept {
-    if (engaged_) end_engagement();
-    if (unasked_) note_request();
+    if (attendance_.is_asked_for()) attendance_.end(endpoint().context());
   }
+
+  const Transfers& transfers() const noexcept { return transfers_; }
 
   // Steps. REQUIRE: they are large, or (`send_in_place`) pulled, or (`start_receive`) granted. What they throw fails
   // the operation.
@@ -66,32 +65,12 @@ class LargeMessages {
 
   // For who combines.
 
-  /// Of a receive that is pulled, or Plan::none: whether its data are in the sender's memory, and whether they are not
-  /// mapped there.
-  bool is_granted(std::uint32_t step) const noexcept {
-    return step != Plan::none && !transfers_.empty() && (transfers_[step].place != nullptr || is_private(step));
-  }
-  bool is_private(std::uint32_t step) const noexcept {
-    return step != Plan::none && !transfers_.empty() && transfers_[step].private_at != 0;
-  }
   /// Where byte `at` of them lies: of any message, in the peer's memory or staged here.
   std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
   /// Copies what a receive is granted, from byte `at` on.
   void read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
   /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy.
   const std::byte* granted_term(std::uint32_t step, std::size_t at, std::size_t bytes, PrivateReads::Side side) const;
-  /// Of what a receive is granted, from byte `at` on: what who combines it is to claim. Empty: nothing.
-  ByteSpan claimed_term(std::uint32_t step, std::size_t at, std::size_t bytes) const noexcept {
-    if (transfers_[step].offered != Sharing::claims || is_private(step)) return {};
-    return {place_of(step, at), bytes};
-  }
-  /// How far it was read by who was taken over.
-  std::size_t taken_of(std::uint32_t receive) const noexcept { return transfers_[receive].window.taken(); }
-  /// How far they can be read from `at` on in one go.
-  std::size_t readable_from(std::uint32_t step, std::size_t at) const noexcept {
-    const Transfer& granted = transfers_[step];
-    return at + granted.window.in_one_piece(at, granted.bytes);
-  }
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
   /// The only send of just what a reduce makes, whose receiver is ready: who combines may store that there, too
@@ -125,13 +104,8 @@ class LargeMessages {
 
   /// Whether data of complete sends are still to be read by their receivers.
   bool has_lent() const noexcept { return lent_ > 0; }
-  bool is_lent_out(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].lent; }
   /// Whether the receiver of this message may ask for one after another (see Requests).
   bool asks_in_turn(std::uint32_t step) const noexcept;
-  /// Whether the step's peer was told where our memory is.
-  bool is_told(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].told; }
-  /// Whether the step's peer has said anything of it.
-  bool is_known(std::uint32_t step) const noexcept { return !transfers_.empty() && transfers_[step].known; }
   /// Notes the live peers that were told where our memory is, and have not said yet that they are through with it. For
   /// that there is memory.
   void note_exposures(Exposures& exposures) const;
@@ -154,11 +128,9 @@ class LargeMessages {
   template <class Header>
   void tell(std::uint32_t step, fabric::MessageType type, const Header& header);
 
-  void take_over_turns(std::uint32_t step, const InlineRun& run);
+  void take_over_turns(std::uint32_t step, Turns turns);
   void engage();
-  void end_engagement() noexcept;
   void wait_to_be_asked(std::uint32_t step);
-  void note_request() noexcept;
   void spend(std::size_t bytes) const;
   std::optional<fabric::Offset> place_in_sight(std::uint32_t step) const;
   std::optional<fabric::Offset> private_place(std::uint32_t step) const;
@@ -173,7 +145,6 @@ class LargeMessages {
   void wrote(std::uint32_t step, std::size_t upto);
   void put_piece(std::uint32_t step);
   void say_taken(std::uint32_t step, std::size_t upto);
-  bool is_at_hand(std::uint32_t step) const noexcept;
   void copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from);
   bool can_move(std::uint32_t step) const noexcept;
   std::vector<std::uint32_t>::const_iterator next_to_move() const noexcept;
@@ -199,7 +170,6 @@ class LargeMessages {
   void grant(std::uint32_t step);
   void join_staging(std::uint32_t step, std::uint32_t other);
   void allocate_staging(std::uint32_t step, const StagingWindow& window);
-  std::int64_t staging_of(std::uint32_t step) const noexcept;
   bool is_staged_whole(std::uint32_t step) const noexcept;
   bool comes_whole(std::uint32_t step) const noexcept;
   StagingWindow window_for(std::uint32_t step) const noexcept;
@@ -220,12 +190,11 @@ class LargeMessages {
   void release(Transfer& staged) noexcept;
 
   CollectiveOperation& operation_;
-  std::vector<Transfer> transfers_;      // by step, when the first of them is large
+  Transfers transfers_;
   std::vector<std::uint32_t> sendings_;  // sends on their way, and grants being staged, in order
   Requests requests_;
-  std::uint32_t lent_ = 0;  // sends that is_lent_out is true of
-  bool engaged_ = false;
-  bool unasked_ = false;  // no peer has asked for what was last to leave over a network
+  std::uint32_t lent_ = 0;  // sends whose data are lent out
+  Attendance attendance_;
 };
 
 }  // namespace stretto

@@ -20,7 +20,8 @@ LargeMessages::Follower LargeMessages::follower_of(std::uint32_t reduce, std::si
 
 // Not what the peer had better find written past the caches.
 bool LargeMessages::stores_at_once(const Follower& follower) {
-  return is_at_hand(follower.send) || operation_.service_.copy_for(step_at(follower.send).node).goes_without();
+  return transfers_.is_at_hand(follower.send) ||
+         operation_.service_.copy_for(step_at(follower.send).node).goes_without();
 }
 
 std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexcept {
@@ -35,7 +36,7 @@ std::uint32_t LargeMessages::only_follower_of(std::uint32_t reduce) const noexce
 
 void LargeMessages::note_combined(std::uint32_t step, std::size_t upto, std::uint32_t stored) {
   for (const std::uint32_t receive : {step_at(step).left_from, step_at(step).right_from}) {
-    if (is_granted(receive)) say_taken(receive, upto);
+    if (transfers_.is_granted(receive)) say_taken(receive, upto);
   }
   if (stored != Plan::none) {
     const std::size_t before = transfers_[stored].bytes;

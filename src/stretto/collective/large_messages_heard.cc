@@ -63,7 +63,7 @@ void LargeMessages::on_ready(const ReadyHeader& header, NodeId from) {
   outgoing.offset = header.offset;
   outgoing.landing = header.landing;
   if (operation_.states_.of(step) == StepStates::State::started) {
-    if (unasked_ && !step_at(step).shares_memory) note_request();
+    if (!step_at(step).shares_memory) attendance_.note_request(endpoint().context());
     operation_.or_fail([this, step] { send_later(step); });
     operation_.run();
   } else if (outgoing.sharing == Sharing::answers) {
@@ -101,9 +101,9 @@ void LargeMessages::on_whole_grant(const WholeGrantHeader& header, NodeId from) 
   if (header.granted > Granted::last_turn) operation_.refuse(from, "grants in a way that is not known");
   const PlacedStep& what = step_at(step);
   const std::size_t bytes = what.data.bytes;
-  const bool by_turns = header.granted == Granted::first_turn || header.granted == Granted::last_turn;
-  what.were_staged = (by_turns || header.granted == Granted::all_staged) && what.turn_bytes > 0 &&
-                     !place_in_sight(what.counterpart) && !private_place(what.counterpart);
+  const bool by_turns = is_turn(header.granted);
+  what.were_staged = may_take_turns(header.granted) && what.turn_bytes > 0 && !place_in_sight(what.counterpart) &&
+                     !private_place(what.counterpart);
   const std::size_t available = header.granted == Granted::first_turn ? what.turn_bytes : bytes;
   const Sharing sharing = by_turns                                 ? Sharing::turns
                           : header.granted == Granted::all_claimed ? Sharing::claims

@@ -56,12 +56,6 @@ void LargeMessages::allocate_staging(std::uint32_t step, const StagingWindow& wi
   staged.staged_by = step;
 }
 
-// In our segment; or -1.
-std::int64_t LargeMessages::staging_of(std::uint32_t step) const noexcept {
-  const std::uint32_t by = transfers_[step].staged_by;
-  return transfers_[by == Plan::none ? step : by].staging;
-}
-
 // All of the data are staged where several read them, which may wait for each other; where they are written over before
 // they have been read; and where a task combines all of them at once.
 bool LargeMessages::is_staged_whole(std::uint32_t step) const noexcept {
@@ -160,7 +154,7 @@ void LargeMessages::agree_on_turns(std::uint32_t theirs) {
 // The memory in which a message begins: the peer's, or what is staged here.
 std::byte* LargeMessages::begin_of(std::uint32_t step) const noexcept {
   if (transfers_[step].place != nullptr) return transfers_[step].place;
-  return endpoint().segment().pointer(static_cast<std::uint64_t>(staging_of(step)));
+  return endpoint().segment().pointer(static_cast<std::uint64_t>(transfers_.staging_of(step)));
 }
 
 std::byte* LargeMessages::place_of(std::uint32_t step, std::size_t at) const noexcept {
@@ -202,9 +196,8 @@ std::size_t LargeMessages::told_at_once(std::uint32_t step, std::size_t at) cons
 
 // An inline run may read it, which claims nothing.
 bool LargeMessages::comes_whole(std::uint32_t step) const noexcept {
-  const bool is_mutual = schedule::waits_for_all(operation_.call_.operation());
   const PlacedStep& what = step_at(step);
-  return what.is_lent && what.data.bytes <= (is_mutual ? piece_bytes : most_staged_whole);
+  return what.is_lent && what.data.bytes <= most_staged_whole(operation_.call_.operation());
 }
 
 void LargeMessages::tell_readers(std::uint32_t step) {

@@ -120,7 +120,8 @@ void LocalSteps::copy(std::uint32_t step) {
 }
 
 void LocalSteps::copy_granted(std::uint32_t receive) {
-  do_later({receive, operation_.data_of(receive), nullptr, nullptr, operation_.large_.taken_of(receive), true});
+  do_later({receive, operation_.data_of(receive), nullptr, nullptr,
+            operation_.large_.transfers()[receive].window.taken(), true});
 }
 
 void LocalSteps::add_shards(ByteSpan output, ConstByteSpan first, std::span<const ConstByteSpan> further) {
@@ -151,8 +152,8 @@ std::size_t LocalSteps::available_of(const Work& work) const {
   if (work.step == Plan::none) return bytes;
   const PlacedStep& what = operation_.step_at(work.step);
   for (const std::uint32_t receive : {what.left_from, what.right_from}) {
-    const LargeMessages& large = operation_.large_;
-    if (large.is_granted(receive)) bytes = std::min(bytes, large.readable_from(receive, work.done));
+    const Transfers& transfers = operation_.large_.transfers();
+    if (transfers.is_granted(receive)) bytes = std::min(bytes, transfers.readable_from(receive, work.done));
   }
   const std::size_t element = operation_.call_.element_bytes();
   return bytes / element * element;
@@ -172,26 +173,28 @@ void LocalSteps::do_piece_of(const Work& work, const Piece& piece) const {
   }
   const std::byte* const left = term(work, PrivateReads::Side::left, bytes);
   const std::byte* const right = term(work, PrivateReads::Side::right, bytes);
-  const ByteSpan claimed = claimed_by(work, bytes);
+  const Claimed claimed = claimed_by(work, bytes);
+  const bool claims = !claimed.left.empty() || !claimed.right.empty();
   // Whole elements at a time, while the lines of what is claimed are at hand.
   const std::size_t element = operation_.call_.element_bytes();
-  const std::size_t most = claimed.empty() ? bytes : std::max(claimed_at_once / element, std::size_t{1}) * element;
+  const std::size_t most = claims ? std::max(claimed_at_once / element, std::size_t{1}) * element : bytes;
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t length = std::min(most, bytes - at);
     combine(out + at, piece.also == nullptr ? nullptr : piece.also + at, left + at, right + at, length);
-    if (!claimed.empty()) claim_lines(claimed.subspan(at, length));
+    if (!claimed.left.empty()) claim_lines(claimed.left.subspan(at, length));
+    if (!claimed.right.empty()) claim_lines(claimed.right.subspan(at, length));
   }
 }
 
-// What is to be claimed of so many bytes that come next.
-ByteSpan LocalSteps::claimed_by(const Work& work, std::size_t bytes) const noexcept {
+// Of so many bytes that come next. Who stages them counts on that.
+LocalSteps::Claimed LocalSteps::claimed_by(const Work& work, std::size_t bytes) const noexcept {
   if (work.step == Plan::none) return {};
-  const PlacedStep& what = operation_.step_at(work.step);
-  for (const std::uint32_t receive : {what.left_from, what.right_from}) {
+  const auto claimed = [&](std::uint32_t receive) {
     const LargeMessages& large = operation_.large_;
-    if (large.is_granted(receive)) return large.claimed_term(receive, work.done, bytes);
-  }
-  return {};
+    return large.transfers().is_claimed(receive) ? ByteSpan(large.place_of(receive, work.done), bytes) : ByteSpan();
+  };
+  const PlacedStep& what = operation_.step_at(work.step);
+  return {claimed(what.left_from), claimed(what.right_from)};
 }
 
 // Of a shard; or, of a step, here or granted by a peer.
@@ -201,18 +204,19 @@ const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, std
   const PlacedStep& what = operation_.step_at(work.step);
   const std::uint32_t receive = is_left ? what.left_from : what.right_from;
   const LargeMessages& large = operation_.large_;
-  if (large.is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
+  if (large.transfers().is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
   return operation_.buffers_.bytes_of(is_left ? what.data : what.right).data() + work.done;
 }
 
 bool LocalSteps::awaits_more_of(std::uint32_t receive) const noexcept {
-  if (!operation_.large_.is_granted(receive)) return false;
+  const Transfers& transfers = operation_.large_.transfers();
+  if (!transfers.is_granted(receive)) return false;
   return std::any_of(works_.begin(), works_.end(), [&](const Work& work) {
     if (work.step == Plan::none) return false;
     const PlacedStep& what = operation_.step_at(work.step);
     if (what.left_from != receive && what.right_from != receive) return false;
     const bool needs_all = operation_.call_.reduction().as_task && !work.is_copied;
-    return operation_.large_.readable_from(receive, work.done) < (needs_all ? work.out.size() : work.done + 1);
+    return transfers.readable_from(receive, work.done) < (needs_all ? work.out.size() : work.done + 1);
   });
 }
 
@@ -253,7 +257,8 @@ void LocalSteps::do_piece() {
 bool LocalSteps::reads_privately(const Work& work) const {
   if (work.step == Plan::none) return false;
   const PlacedStep& what = operation_.step_at(work.step);
-  return operation_.large_.is_private(what.left_from) || operation_.large_.is_private(what.right_from);
+  const Transfers& transfers = operation_.large_.transfers();
+  return transfers.is_private(what.left_from) || transfers.is_private(what.right_from);
 }
 
 // Whole elements.

@@ -62,6 +62,11 @@ class LocalSteps {
     std::byte* also = nullptr;  // a peer's memory, where it is to be, too: by the send
     std::uint32_t send = Plan::none;
   };
+  // Terms in staging memory whose lines are to be claimed; or empty.
+  struct Claimed {
+    ByteSpan left;
+    ByteSpan right;
+  };
   struct CombineTask;
   struct OperatorTask;
 
@@ -75,7 +80,7 @@ class LocalSteps {
   bool reads_privately(const Work& work) const;
   Piece next_piece(const Work& work, std::size_t available) const;
   void do_piece_of(const Work& work, const Piece& piece) const;
-  ByteSpan claimed_by(const Work& work, std::size_t bytes) const noexcept;
+  Claimed claimed_by(const Work& work, std::size_t bytes) const noexcept;
   const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);

@@ -387,7 +387,7 @@ bool CollectiveOperation::has_heard_of(Rank peer) const {
     if (!what.is_message() || what.peer != peer) continue;
     const bool is_receive = what.kind == schedule::StepKind::receive;
     if (is_receive && (states_.has_message(step) || states_.of(step) == StepStates::State::complete)) return true;
-    if (large_.is_known(step)) return true;
+    if (large_.transfers().is_known(step)) return true;
   }
   return false;
 }
@@ -401,10 +401,11 @@ std::string CollectiveOperation::what_it_waits_for(Operations::Which which) {
   std::string names;
   const auto add_peers_of_steps = [&](bool only_in_their_turn) {
     for (std::uint32_t step = 0; stage_ == Stage::begun && step < plan_->steps().size(); ++step) {
-      const bool is_open =
-          states_.of(step) == StepStates::State::started || large_.is_lent_out(step) || local_.awaits_more_of(step);
+      const bool is_open = states_.of(step) == StepStates::State::started || large_.transfers().is_lent_out(step) ||
+                           local_.awaits_more_of(step);
       if (!step_at(step).is_message() || !is_open) continue;
-      const bool has_turn = !large_.asks_in_turn(step) || large_.is_told(step) || large_.is_known(step);
+      const bool has_turn =
+          !large_.asks_in_turn(step) || large_.transfers().is_told(step) || large_.transfers().is_known(step);
       if (has_turn || !only_in_their_turn) awaited.push_back(step_at(step).node);
     }
   };

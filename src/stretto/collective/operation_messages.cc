@@ -48,7 +48,8 @@ void CollectiveOperation::send_to(NodeId peer, fabric::MessageType type, ConstBy
 
 // Whether a send waits to be asked for, since the window was full.
 bool CollectiveOperation::is_held(std::uint32_t step) const noexcept {
-  return states_.of(step) == StepStates::State::started && may_be_eager(step_at(step)) && !large_.is_told(step);
+  return states_.of(step) == StepStates::State::started && may_be_eager(step_at(step)) &&
+         !large_.transfers().is_told(step);
 }
 
 // Its receiver has begun, and has a place for it.
@@ -83,7 +84,7 @@ void CollectiveOperation::send_beyond_window(std::uint32_t step) {
 void CollectiveOperation::start_receive(std::uint32_t step) {
   const PlacedStep& what = step_at(step);
   // Also what is small and was lent before this could start: shards were being added.
-  if (what.is_large() || large_.is_granted(step)) {
+  if (what.is_large() || large_.transfers().is_granted(step)) {
     large_.start_receive(step);
     return;
   }
@@ -238,7 +239,7 @@ void CollectiveOperation::on_pull(const CallHeader& theirs, NodeId from) {
   const std::uint32_t step = receive_step(message.from, theirs.tag);
   if (step != Plan::none && step_at(step).is_large()) large_.note_whole(step);
   if (!has_size(message.from, theirs, payload.size(), step)) return;
-  if (step_at(step).is_large() || large_.is_granted(step) || !states_.note_message(step)) {
+  if (step_at(step).is_large() || large_.transfers().is_granted(step) || !states_.note_message(step)) {
     refuse(message.from, "sends data that have no place there");
   }
   if (states_.of(step) == StepStates::State::waiting) {

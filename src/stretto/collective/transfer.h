@@ -6,6 +6,7 @@
 #include "stretto/collective/plan.h"
 #include "stretto/collective/staging_window.h"
 #include "stretto/fabric/offset.h"
+#include "stretto/schedule/shape.h"
 
 namespace stretto {
 
@@ -17,8 +18,11 @@ inline constexpr std::size_t memory_piece_bytes = std::size_t{128} << 10U;
 /// The same of what takes less time where it is more at once: what the kernel copies from another process (decision
 /// 69), and what is combined and written to a peer at once (decision 70).
 inline constexpr std::size_t large_piece_bytes = std::size_t{256} << 10U;
-/// What is lent one way and staged is so whole up to here; of more its reader is told part by part (decision 66).
-inline constexpr std::size_t most_staged_whole = std::size_t{32} << 10U;
+/// What is lent and staged is so whole up to here; of more its reader is told part by part (decision 66), but where all
+/// wait for all.
+inline std::size_t most_staged_whole(schedule::Operation operation) noexcept {
+  return schedule::waits_for_all(operation) ? piece_bytes : std::size_t{32} << 10U;
+}
 constexpr std::uint64_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
 /// Units of a passing thread's budget (see Context::spend) for moving or combining so many bytes.
 constexpr std::uint32_t cost_of(std::size_t bytes) noexcept { return static_cast<std::uint32_t>(bytes >> 10U); }
@@ -33,6 +37,8 @@ enum class Sharing : std::uint8_t {
   claims,   ///< its only reader claims what it has read, for whoever is to write there next
 };
 inline constexpr std::uint64_t kinds_of_sharing = 4;
+/// How much a side has granted of what it lends and stages, where that passes by two turns in the call (decision 78).
+enum class Turns : std::uint8_t { none, first, both };
 
 /// How far a message has come that is too large to be sent unasked: of a send, what is known of its target; of a
 /// receive, of its source.

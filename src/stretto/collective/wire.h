@@ -64,6 +64,11 @@ enum class Granted : std::uint32_t {
   first_turn,   ///< of two, where the other side may offer that, too
   last_turn,    ///< after that: all
 };
+constexpr bool is_turn(Granted granted) noexcept {
+  return granted == Granted::first_turn || granted == Granted::last_turn;
+}
+/// Whether turns could be taken, were the other side's data staged, too.
+constexpr bool may_take_turns(Granted granted) noexcept { return is_turn(granted) || granted == Granted::all_staged; }
 
 /// A grant of what is lent (see Lowering::lent): in few bytes, since small calls wait for it. How many of them there
 /// are both ends know, or the identities would differ.
