@@ -98,7 +98,7 @@ TEST_P(Exchange, EachMayUseMemoryOfItsOwnKind) {
 TEST_P(Exchange, TurnsGoByTheMemoryOfBoth) {
   run(2, [](Node& node) -> Task<> {
     const Group all = Group::all(node);
-    for (const std::size_t block : {4095U, 4096U, 4100U, 6001U, 8192U, 8193U}) {
+    for (const std::size_t block : {4095U, 4096U, 4100U, 6001U, 8192U, 8193U, 20'003U, 32'768U, 32'769U}) {
       for (const std::uint32_t in_segment : {0U, 0U, 0U, 1U, 0U, 2U, 0U, 0U, 3U, 0U, 0U}) {  // a bit for each node
         Vectors vectors(node, block * 2, ((in_segment >> node.id()) & 1U) != 0, false);
         for (int number = 0; number < 2; ++number) {
@@ -240,11 +240,12 @@ TEST(ExchangeInline, TurnsAreGivenUpAtAnyMessageSeeds) {
   std::size_t complete = 0;
   for (const std::uint64_t seed : test::seeds(test::sanitized ? 200 : 1000)) {
     Random random(seed);
-    const std::size_t blocks[] = {4096, 4096 + random.below(4096), 8192};
-    GivenUp(seed, 2, random).run(std::size_t{1} << 20U, [&](Node& node, Random& same, Random& own) -> Task<> {
+    const std::size_t blocks[] = {4096, 4096 + random.below(4096), 8192, 8193 + random.below(24576)};
+    const std::size_t staging_bytes = std::size_t{1} << (20 - random.below(5));
+    GivenUp(seed, 2, random).run(staging_bytes, [&](Node& node, Random& same, Random& own) -> Task<> {
       const Group all = Group::all(node);
       for (int number = 0; number < 16; ++number) {
-        Vectors vectors(node, 2 * blocks[same.below(3)], own.below(8) == 0, false);
+        Vectors vectors(node, 2 * blocks[same.below(4)], own.below(8) == 0, false);
         co_await call(node, all, vectors, number, Read::copied);
         ++complete;
       }

@@ -20,6 +20,11 @@ constexpr std::size_t bytes_a_look = 64;
 constexpr unsigned looks_in_a_row = 16;
 constexpr unsigned looks_of_a_row = 4;
 
+// How often to look for what a peer says once it has copied or combined so many bytes, rather than `looks` times.
+unsigned looks_for(std::size_t bytes, unsigned looks) noexcept {
+  return looks == 1 ? 1 : looks + static_cast<unsigned>(bytes / bytes_a_look);
+}
+
 }  // namespace
 
 // Steps are in line: a small call is little more than they are.
@@ -78,7 +83,7 @@ inline bool InlineRun::do_step(const PlacedStep& what, unsigned looks) {
     case schedule::StepKind::send: return send(what);
     case schedule::StepKind::receive:
       note_look();
-      if (!receive(what, looks)) return false;
+      if (!receive(what, what.turn_bytes > 0 ? looks_for(what.turn_bytes, looks) : looks)) return false;
       if (what.left_from != Plan::none) return take_lent(what, looks);
       break;
     case schedule::StepKind::reduce: combine(what); break;
@@ -119,9 +124,10 @@ inline void InlineRun::note_look() {
 
 bool InlineRun::stage(const PlacedStep& what) {
   const ByteSpan data = buffers_.bytes_of(what.data);
-  if (data.size() > std::min(most_staged_whole(call_.operation()), service_.most_staged())) return false;
   const bool by_turns = what.turn_bytes > 0 && plan_.steps[what.counterpart].were_staged;
   const ByteSpan first = by_turns ? data.first(what.turn_bytes) : data;
+  const std::size_t most_at_once = by_turns ? first.size() : most_staged_whole(call_.operation());
+  if (first.size() > std::min(most_at_once, service_.most_staged())) return false;
   fabric::Segment& segment = service_.endpoint().segment();
   const std::uint64_t offset = segment.allocate(first.size());
   Passed& lent = passed(what);
@@ -199,7 +205,7 @@ bool InlineRun::wait_for_readers(unsigned looks) {
     if (!passed_[step].is_out) continue;
     if (passed_[step].turns == Turns::first) return false;  // the peer takes none
     const PlacedStep& what = plan_.steps[step];
-    const unsigned longer = looks == 1 ? 1 : looks + static_cast<unsigned>(what.data.bytes / bytes_a_look);
+    const unsigned longer = looks_for(what.data.bytes, looks);
     if (passed_[step].receipt ? !wait_for_receipt(what, longer) : !receive(what, longer)) return false;
   }
   return true;
@@ -365,7 +371,7 @@ inline void InlineRun::combine(const PlacedStep& what) {
   given.turns = Turns::both;
   header_.offset = static_cast<std::uint64_t>(given.staging);
   grant(ours, given);
-  if (!receive(what, looks)) return false;
+  if (!receive(what, looks_for(2 * turn, looks))) return false;
   const std::byte* const begin = service_.endpoint().segment().pointer(static_cast<std::uint64_t>(given.staging));
   copy_bytes(out.data() + turn, {begin, out.size() - turn});
   say_read(what.left_from);

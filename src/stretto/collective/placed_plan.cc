@@ -99,7 +99,7 @@ constexpr std::size_t least_in_turns = std::size_t{32} << 10U;
 // Of a message that has a counterpart, and none has one with another peer.
 std::size_t turn_of(const PlacedStep& message, std::size_t element) {
   const std::size_t bytes = message.data.bytes;
-  if (!message.is_lent || bytes < least_in_turns || bytes > piece_bytes) return 0;
+  if (!message.is_lent || bytes < least_in_turns) return 0;
   return StagingWindow::of_turns(bytes, element, bytes, fabric::Segment::least_alignment).bytes();
 }
 
@@ -211,7 +211,9 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       placed.data = layout.place_of(step.kind == StepKind::send ? step.source() : step.destination());
       decide_way(placed, index, rules);
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
-      fits_inline &= is_sent || (placed.is_lent && placed.data.bytes <= piece_bytes);
+      // What is not combined is lent up to what one call may copy (see LendingLimits).
+      const bool is_little = !plan.lowering().in_place[index] || placed.data.bytes <= piece_bytes;
+      fits_inline &= is_sent || (placed.is_lent && is_little);
       lends |= placed.is_lent;
       has_large |= placed.is_large();
     } else {

@@ -56,25 +56,27 @@ TEST(PlanCache, HoldsNoMoreThanItsBound) {
   });
 }
 
-TEST(PlanCache, CallsAreDoneInThemselvesUpToTwoPieces) {
+TEST(PlanCache, CallsAreDoneInThemselvesUpToALimit) {
   test::run_on("sim:2,early=1,peer_pointer=segments,hosts=1", [](Node& node) -> Task<> {
     PlanCache cache(CollectiveService::of(node));
     const Group both({0, 1});
-    std::vector<double> memory(schedule::most_in_one_go / sizeof(double) + 2);
-    const auto may_be_inline = [&](const CallForm& form, std::size_t input_bytes, std::size_t output_bytes) {
+    std::vector<double> memory(schedule::most_of_any_in_one_go / sizeof(double) + 2);
+    const auto may_be_inline = [&](const CallForm& form, std::size_t input_bytes, std::size_t output_bytes,
+                                   const Named& named) {
       CollectiveCall call(form);
       const ByteSpan all = std::as_writable_bytes(std::span(memory));
       call.input = all.first(input_bytes);
       call.output = all.first(output_bytes);
-      return cache.of(both).prepare(call, {}).may_be_inline;
+      return cache.of(both).prepare(call, named).may_be_inline;
     };
     const CallForm& gathering = form_of_movement<schedule::Operation::allgather, double>;
-    EXPECT_TRUE(may_be_inline(gathering, piece_bytes, 2 * piece_bytes));
-    EXPECT_FALSE(may_be_inline(gathering, piece_bytes + 8, 2 * piece_bytes + 16));
-    // One's own block takes no part of what a vector takes.
+    constexpr std::size_t most = schedule::most_in_one_go(2);
+    EXPECT_TRUE(may_be_inline(gathering, most / 2, most, {}));
+    EXPECT_FALSE(may_be_inline(gathering, most / 2 + 8, most + 16, {}));
     const CallForm& reducing = form_of_reduction<schedule::Operation::allreduce, double, Sum>;
-    EXPECT_TRUE(may_be_inline(reducing, piece_bytes, piece_bytes));
-    EXPECT_FALSE(may_be_inline(reducing, piece_bytes + 8, piece_bytes + 8));
+    const Named doubling{&schedule::find_algorithm("recursive_doubling")};
+    EXPECT_TRUE(may_be_inline(reducing, piece_bytes, piece_bytes, doubling));
+    EXPECT_FALSE(may_be_inline(reducing, piece_bytes + 8, piece_bytes + 8, doubling));
     co_return;
   });
 }

@@ -165,7 +165,8 @@ bool FabricWatch::arm_service(const std::function<bool()>& do_others, const std:
   const bool attended = polled || looks_seen_ != looks_before || somebody_serves();
   found_unattended_ = !attended && engaged();
   attended_ticks_ = attended ? std::min(attended_ticks_ + 1, most_attended_ticks) : 0;
-  if (attended && !polled) poll_for_service();
+  // Before it arms: what it finds only then may be the beginning of what could flow.
+  if (!polled) poll_for_service();
   if (attended) return false;
   stay_engaged(do_others, stopping);
   if (!take(service)) return false;

@@ -23,10 +23,12 @@ class PolledEndpoint final : public test::TestEndpoint {
 
   bool something_comes = false;
   int polls = 0;
+  std::function<void()> when_polled;
   std::function<bool()> when_armed = [] { return true; };
 
   bool progress() override {
     ++polls;
+    if (when_polled) when_polled();
     return something_comes;
   }
   int descriptor() const override { return 0; }
@@ -197,6 +199,16 @@ TEST_F(FabricWatchTest, OnlyTheServiceLetsDataFlow) {
   EXPECT_TRUE(watch.disarm(0));
   EXPECT_TRUE(service_arms(watch));
   EXPECT_EQ(endpoint_.lets_flow, 1);
+}
+
+// Who found the beginning of what flows only when it arms would be woken by the next part of it.
+TEST_F(FabricWatchTest, TheServiceReadsWhatHasComeBeforeItAsksWhatFlows) {
+  FabricWatch watch([] { return 0.0; }, [] {});
+  watch.start(endpoints_, false, 1);
+  endpoint_.when_polled = [this] { endpoint_.flows = true; };
+  EXPECT_TRUE(service_arms(watch));
+  EXPECT_EQ(endpoint_.polls, 1);
+  EXPECT_EQ(endpoint_.alarm, fabric::Alarm::soon);
 }
 
 // Only while data flow does it wake up by itself soon, and may leave them unheard.

@@ -107,8 +107,27 @@ TEST(CostModel, WhatRanksGiveEachOtherIsCopiedWhereItLies) {
   }
 }
 
+// Of what two combine each half goes to the other one: as it is combined, where both get it and memory is reached.
+TEST(CostModel, WhatIsCombinedForBothIsStoredInBoth) {
+  constexpr std::uint64_t bytes = 1 << 20;
+  const auto time_of_bytes = [](std::string_view name, const Placement& placement) {
+    Costs free = costs;
+    free.byte_time = 0;
+    const Algorithm& algorithm = find_algorithm(name);
+    const auto path = [&](const Costs& some) {
+      return price(algorithm, test::shape(algorithm, 2), bytes, placement, some).path;
+    };
+    return path(costs) - path(free);
+  };
+  constexpr double half = bytes / 2 * costs.byte_time;
+  EXPECT_NEAR(time_of_bytes("rabenseifner", in_memory), 0.3 * half, 1e-12);
+  EXPECT_NEAR(time_of_bytes("direct_reduce", in_memory), half, 1e-12);  // the root alone
+  EXPECT_GE(time_of_bytes("rabenseifner", Placement{.link = Link::host, .maps = false}), half);
+}
+
 TEST(CostModel, WhatIsCopiedIsLentAsLongAsAllOfItIsOneCall) {
-  EXPECT_EQ(lending_limits(in_memory, 2).most_copied, 64U << 10U);
+  EXPECT_EQ(lending_limits(in_memory, 2).most_copied, 256U << 10U);
+  EXPECT_EQ(lending_limits(in_memory, 3).most_copied, (128U << 10U) / 3);
   EXPECT_EQ(lending_limits(in_memory, 4).most_copied, 32U << 10U);
   EXPECT_EQ(lending_limits(in_memory, 8).most_copied, 16U << 10U);
   EXPECT_EQ(lending_limits(in_memory, 32).most_copied, 16U << 10U);

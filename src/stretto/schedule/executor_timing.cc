@@ -11,6 +11,10 @@ namespace {
 /// (decision 50).
 constexpr double delay_of_crossing = 1.1;
 
+/// What one of two combines for both is stored in both outputs at once (decision 70): nothing is read for that, which
+/// takes so much of a copy's time (decision 79).
+constexpr double storing_by_copying = 0.3;
+
 /// How long a process that waits is without its core where others want it: half a turn of all of them. Nodes of one
 /// process go on in whatever thread brings a message.
 double pause_of(const Shape& shape, const Placement& placement, const Costs& costs) {
@@ -82,7 +86,7 @@ double ExecutorTiming::send(Clock& clock, const Step& step, std::uint64_t bytes)
       clock.now = std::max(clock.now, may_go);
       work(clock, costs.announcement);
     }
-    const double byte_time = path.shares_memory && !is_large ? costs.inline_time : copying_time(step, costs);
+    const double byte_time = path.shares_memory && !is_large ? costs.inline_time : copying_time(step, path);
     work(clock, static_cast<double>(bytes) * byte_time + costs.overhead);
     if (weight_ > 0) row_ = {step.source(), &path, clock.now + costs.latency};
     return clock.now + costs.latency;
@@ -132,8 +136,9 @@ void ExecutorTiming::receive(Clock& clock, const Step& step, std::uint64_t bytes
   work(clock, costs.overhead + static_cast<double>(bytes) * (packed ? costs.inline_time : copied));
 }
 
-void ExecutorTiming::reduce(Clock& clock, std::size_t /*step*/, std::uint64_t bytes) {
+void ExecutorTiming::reduce(Clock& clock, std::size_t step, std::uint64_t bytes) {
   end_row();
+  if (shape_.size == 2) made_[me_] = steps_[step].destination();
   work(clock, static_cast<double>(bytes) * between_.costs.reduction_time);
 }
 
@@ -182,7 +187,11 @@ bool ExecutorTiming::reuses_a_place() {
          }) != places_.end();
 }
 
-double ExecutorTiming::copying_time(const Step& send, const Costs& costs) {
+double ExecutorTiming::copying_time(const Step& send, const Path& path) {
+  const Costs& costs = path.costs;
+  const bool is_stored_in_both =
+      send.source_buffer == Buffer::output && shape_.size == 2 && path.shares_memory && send.source() == made_[me_];
+  if (is_stored_in_both) return storing_by_copying * costs.byte_time;
   const bool is_of_others = !is_reduction(shape_.operation) && send.source_buffer != Buffer::input;
   const bool is_known = send.source() == last_sent_;
   if (weight_ > 0) last_sent_ = send.source();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -104,7 +105,7 @@ class ExecutorTiming {
   bool reuses_a_place();
 
   /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
-  double copying_time(const Step& send, const Costs& costs);
+  double copying_time(const Step& send, const Path& path);
 
   double ready_at(Rank peer) const { return history_->end_of(lead_.receives, peer); }
   bool is_packed(Rank receiver, const Path& path, std::uint64_t bytes) {
@@ -130,6 +131,7 @@ class ExecutorTiming {
   HostWires wires_;
   Readers readers_;
   const History* history_ = nullptr;
+  std::array<BlockRef, 2> made_;  // of two ranks: by each, by its last reduce
   // By rank, in this round:
   std::vector<bool> takes_in_turn_;
   std::vector<bool> crosses_;  ///< sends to several and receives from several, and combines nothing
