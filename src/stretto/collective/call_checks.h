@@ -31,7 +31,7 @@ inline bool is_plain(const CollectiveCall& call, const CollectiveOptions& option
            schedule::may_be_in_place(call.operation());
   };
   return call.shards().empty() && call.fused() == nullptr && !options.precondition().exists() &&
-         !options.auxiliaries() && bytes_of_longer(call) <= schedule::most_of_any_in_one_go &&
+         !options.auxiliaries() && bytes_of_longer(call) <= schedule::most_of_two_in_one_go &&
          (are_apart(call.input, call.output) || are_the_same());
 }
 

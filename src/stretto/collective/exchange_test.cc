@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -252,6 +253,49 @@ TEST(ExchangeInline, TurnsAreGivenUpAtAnyMessageSeeds) {
     });
   }
   EXPECT_GT(complete, 0U);
+}
+
+// Three words, of which 10'920 are as long as two turns that would each be longer than what is staged in one go.
+struct Triple {
+  std::array<std::uint64_t, 3> words;
+};
+
+Task<> exchange_triples(Node& node, std::size_t block, std::uint64_t number) {
+  const auto given = [number](NodeId from, std::size_t index) { return number << 40U | index << 1U | from; };
+  std::vector<Triple> input(2 * block);
+  std::vector<Triple> output(input.size());
+  for (std::size_t i = 0; i < input.size(); ++i) input[i].words.fill(given(node.id(), i));
+  co_await all_to_all(node, Group::all(node), std::span<const Triple>(input), std::span(output));
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    const std::uint64_t expected = given(static_cast<NodeId>(i / block), node.id() * block + i % block);
+    if (std::ranges::count(output[i].words, expected) == 3) continue;
+    ADD_FAILURE() << "node " << node.id() << ", call " << number << ", element " << i << " of blocks of " << block;
+    co_return;
+  }
+}
+
+TEST_P(Exchange, TurnsOfAnyElementsArrive) {
+  run(2, [](Node& node) -> Task<> {
+    for (const std::size_t block : {4000U, 10'900U, 10'920U, 10'922U}) {
+      for (std::uint64_t number = 0; number < 6; ++number) {
+        node.charge(static_cast<double>((node.id() + number) % 3) * 10e-6);
+        co_await exchange_triples(node, block, number);
+      }
+    }
+    EXPECT_EQ(test::bytes_in_use(node), 0U);
+  });
+}
+
+TEST(ExchangeInline, TurnsOfAnyElementsArriveSeeds) {
+  for (const std::uint64_t seed : test::seeds(test::sanitized ? 50 : 200)) {
+    Random random(seed);
+    GivenUp(seed, 2, random).run(std::size_t{1} << 20U, [](Node& node, Random& same, Random& own) -> Task<> {
+      for (std::uint64_t number = 0; number < 8; ++number) {
+        node.charge(static_cast<double>(own.below(20)) * 1e-6);
+        co_await exchange_triples(node, same.below(2) == 0 ? 10'920U : 10'800U + same.below(130), number);
+      }
+    });
+  }
 }
 
 struct Loss {

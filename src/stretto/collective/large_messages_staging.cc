@@ -115,13 +115,15 @@ std::uint64_t LargeMessages::let_come_back(std::uint32_t receive, std::uint32_t 
   return static_cast<std::uint64_t>(staged.staging);
 }
 
-// Of a message with a counterpart: an even number of turns. Or none: what is little is as soon staged whole.
+// Of a message with a counterpart: an even number of turns, two where an inline run could take them, too. Or none: what
+// is little is as soon staged whole, which tells an inline run as much (PlacedStep::were_staged).
 StagingWindow LargeMessages::window_for_turns(std::uint32_t step) const noexcept {
   const std::size_t bytes = step_at(step).data.bytes;
   const std::size_t most = operation_.service_.most_staged();
   const std::uint32_t counterpart = step_at(step).counterpart;
+  const std::size_t turn = step_at(step).turn_bytes;
   if (counterpart == Plan::none) return {};
-  if (step_at(step).turn_bytes > 0 && step_at(counterpart).were_staged) return StagingWindow(step_at(step).turn_bytes);
+  if (turn > 0 && turn <= most && (step_at(counterpart).were_staged || !comes_whole(step))) return StagingWindow(turn);
   if (bytes < most / 8) return {};
   return StagingWindow::of_turns(bytes, operation_.call_.element_bytes(), most / 2, fabric::Segment::least_alignment);
 }

@@ -96,11 +96,13 @@ bool may_take_turns(const Plan& plan, std::uint32_t step, const PlacedStep& plac
 // Less is staged and read as soon at once.
 constexpr std::size_t least_in_turns = std::size_t{32} << 10U;
 
-// Of a message that has a counterpart, and none has one with another peer.
+// Of a message that has a counterpart, and none has one with another peer. An operation says that a turn is there when
+// it has staged a piece.
 std::size_t turn_of(const PlacedStep& message, std::size_t element) {
   const std::size_t bytes = message.data.bytes;
   if (!message.is_lent || bytes < least_in_turns) return 0;
-  return StagingWindow::of_turns(bytes, element, bytes, fabric::Segment::least_alignment).bytes();
+  const StagingWindow turn = StagingWindow::of_turns(bytes, element, bytes, fabric::Segment::least_alignment);
+  return turn.bytes() <= memory_piece_bytes ? turn.bytes() : 0;
 }
 
 /// Where a rank and a peer each have one such message for the other one, of one size.

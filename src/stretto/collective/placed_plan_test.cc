@@ -435,6 +435,35 @@ TEST(PlacedPlan, CounterpartsAreSuchAtBothEnds) {
   EXPECT_TRUE(have_some.contains("ring_allgather"));
 }
 
+// How long a turn is of what two ranks exchange in so many elements; 0: they take none.
+std::size_t turn_of(std::size_t element, std::size_t count) {
+  const CallForm form{Operation::all_to_all, element, 1, 0, {}};
+  std::vector<std::byte> memory(2 * count * element);
+  const CollectiveCall call = Placed::call_of(form, memory);
+  const Group members{7, 3};
+  const Plan plan(schedule::find_algorithm("linear_all_to_all"), {.operation = Operation::all_to_all, .size = 2}, 1);
+  schedule::LendingLimits limits = lending;
+  limits.most_copied = schedule::most_of_two_in_one_go / 2;
+  const PlacedPlan placed(plan, Layout(call, plan.schedule().shape), members, limits, [](NodeId) { return true; });
+  const auto send = std::ranges::find(placed.steps, StepKind::send, &PlacedStep::kind);
+  EXPECT_EQ(send->is_lent, limits.include(count * element, false));
+  return send->turn_bytes;
+}
+
+// An operation says that a turn is there when it has staged a piece.
+TEST(PlacedPlan, ATurnIsNoLongerThanAPiece) {
+  EXPECT_EQ(turn_of(8, 32'768), memory_piece_bytes);
+  EXPECT_EQ(turn_of(8, 32'769), 0U);
+  EXPECT_EQ(turn_of(24, 10'912), memory_piece_bytes - 128);
+  EXPECT_EQ(turn_of(24, 10'913), 0U) << "64 bytes more, since a turn begins where a line does";
+  for (const std::size_t element : {1U, 3U, 8U, 12U, 24U, 1000U, 16'384U, 48'000U}) {
+    for (std::size_t count = 1; count * element <= std::size_t{256} << 10U; count += std::max(count / 100, 1UL)) {
+      EXPECT_LE(turn_of(element, count), memory_piece_bytes) << element << " times " << count;
+      EXPECT_EQ(turn_of(element, count) % element, 0U);
+    }
+  }
+}
+
 // What comes over wires, is large, comes from several, and ends nowhere before all have begun.
 TEST(PlacedPlan, ListsWhatIsAskedForInTurn) {
   constexpr std::size_t large = 4 * (eager_bytes + 64);

@@ -7,14 +7,16 @@
 #include "stretto/collective/inline_run.h"
 #include "stretto/collective/transfer.h"
 #include "stretto/schedule/lending_limits.h"
+#include "stretto/schedule/receivers_read.h"
 
 namespace stretto {
 
 namespace {
 
 // How long a buffer may be in a call that is done in itself. Of two blocks for two ranks one is this rank's own.
-std::size_t most_inline(const CollectiveCall& call, Rank size) noexcept {
-  return schedule::cuts_vector(call.operation()) ? piece_bytes : schedule::most_in_one_go(size);
+std::size_t most_inline(const schedule::Shape& shape) noexcept {
+  if (schedule::cuts_vector(shape.operation)) return piece_bytes;
+  return schedule::is_exchange(shape) ? schedule::most_exchanged_in_one_go(shape.size) : schedule::most_in_one_go;
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ std::unique_ptr<Preparation> PlanCache::OfGroup::prepare_anew(const CollectiveCa
   prepared->placed = service.place(plan, call, members_);
   const PlacedPlan& placed = *prepared->placed;
   prepared->may_be_inline = heard_alone_ && placed.fits_inline && placed.scratch_bytes <= eager_bytes &&
-                            !call.reduction().as_task && bytes_of_longer(call) <= most_inline(call, members_.size()) &&
+                            !call.reduction().as_task && bytes_of_longer(call) <= most_inline(shape) &&
                             (!placed.lends || placed.steps.size() <= InlineRun::most_steps_that_lend);
   if (prepared->may_be_inline && placed.lends) service.receipts().take_memory();
   if (may_meet) prepared->met.resize(members_.size());

@@ -60,7 +60,7 @@ TEST(PlanCache, CallsAreDoneInThemselvesUpToALimit) {
   test::run_on("sim:2,early=1,peer_pointer=segments,hosts=1", [](Node& node) -> Task<> {
     PlanCache cache(CollectiveService::of(node));
     const Group both({0, 1});
-    std::vector<double> memory(schedule::most_of_any_in_one_go / sizeof(double) + 2);
+    std::vector<double> memory(schedule::most_of_two_in_one_go / sizeof(double) + 2);
     const auto may_be_inline = [&](const CallForm& form, std::size_t input_bytes, std::size_t output_bytes,
                                    const Named& named) {
       CollectiveCall call(form);
@@ -70,7 +70,7 @@ TEST(PlanCache, CallsAreDoneInThemselvesUpToALimit) {
       return cache.of(both).prepare(call, named).may_be_inline;
     };
     const CallForm& gathering = form_of_movement<schedule::Operation::allgather, double>;
-    constexpr std::size_t most = schedule::most_in_one_go(2);
+    constexpr std::size_t most = schedule::most_of_two_in_one_go;
     EXPECT_TRUE(may_be_inline(gathering, most / 2, most, {}));
     EXPECT_FALSE(may_be_inline(gathering, most / 2 + 8, most + 16, {}));
     const CallForm& reducing = form_of_reduction<schedule::Operation::allreduce, double, Sum>;

@@ -61,10 +61,11 @@ enum class Follow : std::uint8_t {
 /// most_inline_bytes costs o at either end; one that is like the one before it in the round costs its sender nothing
 /// more where both go at once. Larger ones also cost an announcement at either end, and go when their receiver has said
 /// that it is ready. In shared memory cores carry the bytes: of what is large the sender copies it, for more if it is
-/// what another rank has just written, or the receiver (receivers_read); both copy what is inline; and what a receiver
-/// only combines in the first round is read where it lies (in_place.h), which costs the reduction and no copy; where it
-/// is lent, a message takes the place of announcements, and one back where no receipt is given (lending_limits.h); what
-/// is lent to be copied costs its receiver that. On a wire a large message's bytes cost nobody's time but the link's.
+/// what another rank has just written, for less if one of two has combined it for both (decision 70), or the receiver
+/// (receivers_read); both copy what is inline; and what a receiver only combines in the first round is read where it
+/// lies (in_place.h), which costs the reduction and no copy; where it is lent, a message takes the place of
+/// announcements, and one back where no receipt is given (lending_limits.h); what is lent to be copied costs its
+/// receiver that. On a wire a large message's bytes cost nobody's time but the link's.
 /// Where there is no wire and memory is not reached (Placement::maps), every byte costs its sender's time, and nothing
 /// is read where it lies. Large messages that a rank combines from one place come one after another. Over wires, what
 /// all send to all takes a tenth longer (decision 50).

@@ -104,7 +104,8 @@ class ExecutorTiming {
   /// Whether this rank receives several messages of the round to one place.
   bool reuses_a_place();
 
-  /// Of a byte that is copied to a peer. What others have made is in their cores' caches until it is sent once.
+  /// Of a byte that is copied to a peer, or stored there by who combines it. What others have made is in their cores'
+  /// caches until it is sent once.
   double copying_time(const Step& send, const Path& path);
 
   double ready_at(Rank peer) const { return history_->end_of(lead_.receives, peer); }
