@@ -20,9 +20,10 @@ class StagingWindow {
     const std::size_t whole_elements = most / element * element;
     return StagingWindow(data <= most || whole_elements == 0 ? data : whole_elements);
   }
-  /// One for what two exchange by an even number of turns (Sharing::turns), no longer than `most` and as long as
-  /// another turn's, or shorter at the end; or none. Each begins where a line of so many bytes begins, as staging
-  /// memory does: copies take longer from one place in a line to another.
+  /// One for what two exchange by an even number of turns (Sharing::turns), as long as another turn's, or shorter at
+  /// the end; or none. Each begins where a line of so many bytes begins, as staging memory does: copies take longer
+  /// from one place in a line to another. So it may be longer than `most`, by less than the elements that end where a
+  /// line does. REQUIRES: none of these numbers is 0.
   static StagingWindow of_turns(std::size_t data, std::size_t element, std::size_t most, std::size_t line) noexcept {
     std::size_t turns = 2;
     while (data / turns > most) turns += 2;

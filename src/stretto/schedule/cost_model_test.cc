@@ -119,7 +119,7 @@ TEST(CostModel, WhatIsCombinedForBothIsStoredInBoth) {
     };
     return path(costs) - path(free);
   };
-  constexpr double half = bytes / 2 * costs.byte_time;
+  constexpr double half = static_cast<double>(bytes) / 2 * costs.byte_time;
   EXPECT_NEAR(time_of_bytes("rabenseifner", in_memory), 0.3 * half, 1e-12);
   EXPECT_NEAR(time_of_bytes("direct_reduce", in_memory), half, 1e-12);  // the root alone
   EXPECT_GE(time_of_bytes("rabenseifner", Placement{.link = Link::host, .maps = false}), half);
