@@ -279,7 +279,7 @@ std::size_t lend_one_way(Node& node, const Group& all, std::size_t count, bool i
 
 std::size_t lend(Node& node, const Group& all) {
   std::size_t inline_calls = 0;
-  for (const std::size_t count : {1024U, 5000U, 8192U}) {
+  for (const std::size_t count : {1024U, 5000U, 8192U, 16'384U, 32'768U}) {
     for (const bool in_segment : {true, false}) inline_calls += lend_one_way(node, all, count, in_segment);
   }
   for (const std::size_t count : {128U, 384U, 1024U, 8192U}) {

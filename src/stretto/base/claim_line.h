@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// Whether it helps on this processor to claim lines: on AMD's it does, on Intel's it changes nothing or costs
-/// (decisions 45 and 57).
+/// Whether it helps on this processor to claim lines of data that were read, or a line that is waited for: on AMD's it
+/// does, on Intel's it changes nothing or costs (decisions 45 and 57). Lines of messages are claimed on all of them.
 inline bool claims_help() noexcept { return on_amd(); }
 
 /// Makes the cache line of `word` this processor's own, and changes nothing: another one that writes there next gets

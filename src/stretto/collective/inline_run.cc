@@ -14,8 +14,8 @@ namespace stretto {
 
 namespace {
 
-// A look takes some nanoseconds, a peer that combines so many bytes about as long.
-constexpr std::size_t bytes_a_look = 64;
+// A look takes some nanoseconds, a peer that combines so many bytes, or has the kernel copy them, about as long.
+constexpr std::size_t bytes_a_look = 32;
 // Of what is foreseen a look in a row takes less than one by itself: so many of them as long as so many of these.
 constexpr unsigned looks_in_a_row = 16;
 constexpr unsigned looks_of_a_row = 4;
@@ -338,12 +338,15 @@ inline bool InlineRun::use_done(const fabric::Message& message) {
 inline void InlineRun::combine(const PlacedStep& what) {
   const std::byte* left = buffers_.bytes_of(what.data).data();
   const std::byte* right = buffers_.bytes_of(what.right).data();
+  const ByteSpan out = buffers_.bytes_of(what.destination);
   if (plan_.lends) {
-    if (is_lent(what.left_from)) left = lent_term(what.left_from, PrivateReads::Side::left);
-    if (is_lent(what.right_from)) right = lent_term(what.right_from, PrivateReads::Side::right);
+    const bool is_left_lent = is_lent(what.left_from);
+    const bool is_right_lent = is_lent(what.right_from);
+    if (is_left_lent) left = lent_term(what.left_from, PrivateReads::Side::left, out, is_right_lent ? nullptr : right);
+    if (is_right_lent)
+      right = lent_term(what.right_from, PrivateReads::Side::right, out, is_left_lent ? nullptr : left);
   }
-  call_.reduction().combine(call_.operator_state.get(), buffers_.bytes_of(what.destination).data(), left, right,
-                            what.elements);
+  call_.reduction().combine(call_.operator_state.get(), out.data(), left, right, what.elements);
   if (plan_.lends) {
     say_read(what.left_from);
     say_read(what.right_from);
@@ -394,12 +397,14 @@ void InlineRun::copy_lent(const PlacedStep& what) {
   lent.private_at = 0;
 }
 
-// Where it lies, or a copy.
-const std::byte* InlineRun::lent_term(std::uint32_t receive, PrivateReads::Side side) {
+// Where it lies, or a copy. `other`: the term beside it; null: that is lent, too.
+const std::byte* InlineRun::lent_term(std::uint32_t receive, PrivateReads::Side side, ByteSpan out,
+                                      const std::byte* other) {
   const Passed& lent = passed_[receive];
   if (lent.place != nullptr) return lent.place;
   const PlacedStep& what = plan_.steps[receive];
-  return service_.private_reads().term(side, what.node, lent.private_at, what.data.bytes);
+  return service_.private_reads().term(side, what.node, lent.private_at, out.size(),
+                                       PrivateReads::place_at(out, other));
 }
 
 void InlineRun::say_read(std::uint32_t receive) {

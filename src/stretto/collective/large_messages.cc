@@ -190,9 +190,10 @@ void LargeMessages::read_granted(std::uint32_t step, std::size_t at, ByteSpan ou
 }
 
 const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at, std::size_t bytes,
-                                             PrivateReads::Side side) const {
+                                             PrivateReads::Side side, std::byte* place) const {
   if (!transfers_.is_private(step)) return place_of(step, at);
-  return operation_.service_.private_reads().term(side, step_at(step).node, transfers_[step].private_at + at, bytes);
+  PrivateReads& reads = operation_.service_.private_reads();
+  return reads.term(side, step_at(step).node, transfers_[step].private_at + at, bytes, place);
 }
 
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {

@@ -171,8 +171,8 @@ void LocalSteps::do_piece_of(const Work& work, const Piece& piece) const {
     }
     return;
   }
-  const std::byte* const left = term(work, PrivateReads::Side::left, bytes);
-  const std::byte* const right = term(work, PrivateReads::Side::right, bytes);
+  const std::byte* const left = term(work, PrivateReads::Side::left, {out, bytes});
+  const std::byte* const right = term(work, PrivateReads::Side::right, {out, bytes});
   const Claimed claimed = claimed_by(work, bytes);
   const bool claims = !claimed.left.empty() || !claimed.right.empty();
   // Whole elements at a time, while the lines of what is claimed are at hand.
@@ -197,15 +197,18 @@ LocalSteps::Claimed LocalSteps::claimed_by(const Work& work, std::size_t bytes) 
   return {claimed(what.left_from), claimed(what.right_from)};
 }
 
-// Of a shard; or, of a step, here or granted by a peer.
-const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, std::size_t bytes) const {
+// Of a shard; or, of a step, here or granted by a peer, to be combined at `out`.
+const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, ByteSpan out) const {
   const bool is_left = side == PrivateReads::Side::left;
   if (work.step == Plan::none) return (is_left ? work.left : work.right) + work.done;
   const PlacedStep& what = operation_.step_at(work.step);
-  const std::uint32_t receive = is_left ? what.left_from : what.right_from;
+  const auto own = [&](const Place& place) { return operation_.buffers_.bytes_of(place).data() + work.done; };
   const LargeMessages& large = operation_.large_;
-  if (large.transfers().is_granted(receive)) return large.granted_term(receive, work.done, bytes, side);
-  return operation_.buffers_.bytes_of(is_left ? what.data : what.right).data() + work.done;
+  const std::uint32_t receive = is_left ? what.left_from : what.right_from;
+  if (!large.transfers().is_granted(receive)) return own(is_left ? what.data : what.right);
+  const bool is_other_granted = large.transfers().is_granted(is_left ? what.right_from : what.left_from);
+  const std::byte* const other = is_other_granted ? nullptr : own(is_left ? what.right : what.data);
+  return large.granted_term(receive, work.done, out.size(), side, PrivateReads::place_at(out, other));
 }
 
 bool LocalSteps::awaits_more_of(std::uint32_t receive) const noexcept {
@@ -267,12 +270,12 @@ LocalSteps::Piece LocalSteps::next_piece(const Work& work, std::size_t available
   const auto at_most = [&](std::size_t bytes) {
     return std::min(std::max(bytes / element, std::size_t{1}) * element, available - work.done);
   };
-  const bool is_read = reads_privately(work);
-  if (work.is_copied || work.step == Plan::none) return {at_most(is_read ? large_piece_bytes : memory_piece_bytes)};
-  const std::size_t most = at_most(is_read ? piece_bytes : large_piece_bytes);
-  const LargeMessages::Follower follower = operation_.large_.follower_of(work.step, work.done, most);
+  const std::size_t most = at_most(reads_privately(work) ? large_piece_bytes : memory_piece_bytes);
+  if (work.is_copied || work.step == Plan::none) return {most};
+  const LargeMessages::Follower follower =
+      operation_.large_.follower_of(work.step, work.done, at_most(large_piece_bytes));
   const std::size_t bytes = follower.place.size() / element * element;
-  if (bytes == 0) return {at_most(memory_piece_bytes)};
+  if (bytes == 0) return {most};
   if (!operation_.large_.stores_at_once(follower)) return {bytes};
   return {bytes, follower.place.data(), follower.send};
 }
@@ -280,8 +283,8 @@ LocalSteps::Piece LocalSteps::next_piece(const Work& work, std::size_t available
 // Throws what begins no task.
 void LocalSteps::hand_to_task(std::size_t index) {
   Work work = works_[index];
-  work.left = term(work, PrivateReads::Side::left, work.out.size());
-  work.right = term(work, PrivateReads::Side::right, work.out.size());
+  work.left = term(work, PrivateReads::Side::left, work.out);
+  work.right = term(work, PrivateReads::Side::right, work.out);
   if (operation_.call_.reduction().spawn == nullptr) {
     operation_.service_.node().service_processor().post(new CombineTask(*this, work));
   } else {

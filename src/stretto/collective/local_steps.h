@@ -81,7 +81,7 @@ class LocalSteps {
   Piece next_piece(const Work& work, std::size_t available) const;
   void do_piece_of(const Work& work, const Piece& piece) const;
   Claimed claimed_by(const Work& work, std::size_t bytes) const noexcept;
-  const std::byte* term(const Work& work, PrivateReads::Side side, std::size_t bytes) const;
+  const std::byte* term(const Work& work, PrivateReads::Side side, ByteSpan out) const;
   void hand_to_task(std::size_t index);
   void task_over(std::uint32_t step, const Cause& failure);
   void combined(std::uint32_t step);

@@ -62,6 +62,11 @@ bool is_one_way(const Plan& plan) {
   return plan.schedule().shape.size == 2 && !(any(StepKind::send) && any(StepKind::receive));
 }
 
+/// As much as one call does of it: combining takes about twice as long as copying (decision 80).
+constexpr std::size_t most_lent_one_way(bool is_combined) noexcept {
+  return is_combined ? memory_piece_bytes : large_piece_bytes;
+}
+
 /// What decides how the messages of a plan are moved.
 struct MessageRules {
   const Plan& plan;
@@ -78,7 +83,7 @@ void decide_way(PlacedStep& message, std::uint32_t index, const MessageRules& ru
   const bool is_read = message.is_large() && (is_combined || receivers_read(rules.plan.schedule().shape, bytes));
   const bool may_be_lent = message.shares_memory && (is_combined || rules.sizes_are_agreed);
   const bool is_lent_mutually = lowering.lent[index] && rules.lending.include(bytes, is_combined);
-  const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= piece_bytes;
+  const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= most_lent_one_way(is_combined);
   message.is_lent = may_be_lent && (is_lent_mutually || is_lent_one_way);
   // Over what nobody combines nobody writes: in place it is copied onto itself at most.
   message.may_be_written_over = may_be_lent && is_lent_mutually && is_combined;
@@ -126,10 +131,10 @@ void note_counterparts(const Plan& plan, std::size_t element, std::vector<Placed
 }
 
 // How much of what one alone reads it may read in its sender's process (decision 69), where two ranks share memory: if
-// it combines that, it has to copy it first, which its sender would do meanwhile, had it nothing else to do.
+// it combines that, it has to copy it first, which its sender would do meanwhile (decision 80).
 std::uint64_t most_read(const schedule::Shape& shape, bool is_combined) {
   constexpr std::uint64_t most_broadcast = std::uint64_t{1} << 20U;  // more finds no place in a core's caches
-  if (is_combined) return schedule::waits_for_all(shape.operation) ? large_piece_bytes : piece_bytes;
+  if (is_combined) return large_piece_bytes;
   return shape.operation == schedule::Operation::broadcast ? most_broadcast : ~std::uint64_t{0};
 }
 
@@ -214,7 +219,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       decide_way(placed, index, rules);
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
       // What is not combined is lent up to what one call may copy (see LendingLimits).
-      const bool is_little = !plan.lowering().in_place[index] || placed.data.bytes <= piece_bytes;
+      const bool is_little = !plan.lowering().in_place[index] || placed.data.bytes <= most_lent_one_way(true);
       fits_inline &= is_sent || (placed.is_lent && is_little);
       lends |= placed.is_lent;
       has_large |= placed.is_large();

@@ -9,6 +9,7 @@
 
 #include "stretto/base/bytes.h"
 #include "stretto/base/ids.h"
+#include "stretto/base/processor.h"
 #include "stretto/collective/eager_window.h"
 #include "stretto/collective/group.h"
 #include "stretto/collective/layout.h"
@@ -26,8 +27,9 @@ namespace stretto {
 inline constexpr std::size_t eager_bytes = schedule::most_inline_bytes;
 
 /// What a receiver is to combine from where it lies, but cannot reach, is sent up to here, and staged above: what is
-/// sent is copied twice, into a ring and out of it.
-inline constexpr std::size_t most_sent_though_combined = 2048;
+/// sent is copied twice, into a ring and out of it. On Intel's processors what is staged takes as long as two such
+/// copies, one after the other (decision 80).
+inline std::size_t most_sent_though_combined() noexcept { return on_amd() ? 2048 : eager_bytes; }
 
 /// A step of a plan, with what is the same in all calls that are alike: where its data lie, and how they are moved.
 struct PlacedStep {
@@ -74,7 +76,7 @@ struct PlacedStep {
   bool is_written_over(ConstByteSpan bytes, ConstByteSpan output) const noexcept {
     return may_be_written_over && !are_apart(bytes, output);
   }
-  std::size_t most_sent() const noexcept { return may_be_written_over ? most_sent_though_combined : eager_bytes; }
+  std::size_t most_sent() const noexcept { return may_be_written_over ? most_sent_though_combined() : eager_bytes; }
 };
 
 /// A plan for calls of one layout.

@@ -221,7 +221,7 @@ TEST(PlacedPlan, WhatOneOfTwoGathersItReads) {
   EXPECT_FALSE(is_pulled(three, eager_bytes + 1));
 }
 
-// So that an inline run does it; of two with a core each, of which one only gives (decision 69).
+// So that an inline run does it; of two with a core each, of which one only gives (decisions 69 and 80).
 TEST(PlacedPlan, WhatIsGivenOneWayIsLentBetweenTwo) {
   using Case = std::pair<const char*, Operation>;
   const std::vector<Case> cases = {
@@ -247,8 +247,9 @@ TEST(PlacedPlan, WhatIsGivenOneWayIsLentBetweenTwo) {
       const Group two{7, 3};
       EXPECT_FALSE(is_lent(each, eager_bytes, me, two, false));
       EXPECT_TRUE(is_lent(each, eager_bytes + 4, me, two, false));
-      EXPECT_TRUE(is_lent(each, piece_bytes, me, two, false));
-      EXPECT_FALSE(is_lent(each, piece_bytes + 4, me, two, false));
+      const std::size_t most = each.second == Operation::reduce ? memory_piece_bytes : large_piece_bytes;
+      EXPECT_TRUE(is_lent(each, most, me, two, false));
+      EXPECT_FALSE(is_lent(each, most + 4, me, two, false));
       EXPECT_FALSE(is_lent(each, piece_bytes, me, two, true));
     }
   }
@@ -320,8 +321,8 @@ TEST(PlacedPlan, KnowsWhatItsOnlyReaderMayReadInThisProcess) {
   EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, large_piece_bytes, two, false, may_be), all);
   EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, large_piece_bytes + 4, two, false, may_be), none);
   EXPECT_EQ(sends("recursive_doubling", Operation::allreduce, piece_bytes, four, false, may_be), none);
-  EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes, two, false, may_be), all);
-  EXPECT_EQ(sends("linear_scan", Operation::scan, piece_bytes + 4, two, false, may_be), none);
+  EXPECT_EQ(sends("linear_scan", Operation::scan, large_piece_bytes, two, false, may_be), all);
+  EXPECT_EQ(sends("linear_scan", Operation::scan, large_piece_bytes + 4, two, false, may_be), none);
 }
 
 TEST(PlacedPlan, WhatIsExchangedIsLentAboveTheLimit) {

@@ -30,11 +30,8 @@ struct LendingLimits {
 
 /// Calls with a block for each rank and no more in one buffer may be done in themselves (docs/decisions/0040).
 inline constexpr std::uint64_t most_in_one_go = std::uint64_t{128} << 10U;
-/// The same of exchanges, of two ranks and of any number (docs/decisions/0079).
+/// The same of two ranks, where nobody combines (docs/decisions/0079, 0080).
 inline constexpr std::uint64_t most_of_two_in_one_go = std::uint64_t{512} << 10U;
-constexpr std::uint64_t most_exchanged_in_one_go(Rank size) noexcept {
-  return size == 2 ? most_of_two_in_one_go : most_in_one_go;
-}
 
 /// Of a group of so many ranks. Less is lent where each has a core to wait on, and the call may do it; what nobody
 /// combines is lent, and receipts are given, only there. REQUIRES: size > 0.

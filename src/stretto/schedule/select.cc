@@ -96,8 +96,8 @@ void decide_by_what_prices_do_not_know(const Request& request, const CostTable& 
   if (carries_bytes_over_wires(request, candidates.front().price.cost(), table)) {
     put_first_who_sends_to_few(0, 1.01, candidates);
   }
-  // What the other one has made costs more where it can't be written to the root's memory (decision 69).
-  if (may_share_reduction(request)) put_first_who_sends_to_few(request.shape.root, 1.05, candidates);
+  // What the other one has made costs more where it can't be written to the root's memory (decisions 69 and 80).
+  if (may_share_reduction(request)) put_first_who_sends_to_few(request.shape.root, 1.08, candidates);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ TEST(Select, OfTwoProcessesTheRootReducesWhereItTakesAboutAsLong) {
   for (const Rank root : {0U, 1U}) {
     EXPECT_EQ(chosen_at(128 << 10U, Link::host, root), "binomial_reduce");
     EXPECT_EQ(chosen_at(256 << 10U, Link::host, root), "binomial_reduce");
+    EXPECT_EQ(chosen_at(512 << 10U, Link::host, root), "binomial_reduce");
   }
   EXPECT_EQ(chosen_at(1 << 20U, Link::host, 0), "direct_reduce");
   EXPECT_EQ(chosen_at(256 << 10U, Link::local, 0), "direct_reduce");

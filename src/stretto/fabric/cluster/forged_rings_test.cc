@@ -301,8 +301,8 @@ TEST(ForgedRings, CorruptedRingsCostTheConnectionAndNothingElse) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
         for (std::byte& byte : lines[i].bytes) byte = static_cast<std::byte>(random());
         const bool is_short = i < long_to_node_0.first;
-        lines[i].word.store(forged_word(
-            random, is_short ? i % cluster::short_ring_lines : (i - long_to_node_0.first) % long_to_node_0.lines));
+        lines[i].word.store(
+            forged_word(random, is_short ? i % to_node_1.lines : (i - long_to_node_0.first) % long_to_node_0.lines));
       }
     }
     job.settle();

@@ -40,6 +40,7 @@ struct RingPlace {
 struct ControlLayout {
   std::uint32_t nodes;  ///< of the host
   std::uint32_t ring_lines;
+  std::uint32_t short_lines = short_ring_lines();
 
   std::size_t counters_at() const noexcept { return page_bytes(); }
   std::size_t rings_at() const noexcept {
@@ -47,7 +48,7 @@ struct ControlLayout {
     return (end + page_bytes() - 1) / page_bytes() * page_bytes();
   }
   std::size_t lines() const noexcept {
-    return std::size_t{nodes} * short_ring_lines + (std::size_t{nodes} + multicast_rings) * ring_lines;
+    return std::size_t{nodes} * short_lines + (std::size_t{nodes} + multicast_rings) * ring_lines;
   }
   std::size_t bytes() const noexcept { return rings_at() + lines() * sizeof(RingLine); }
 
@@ -57,11 +58,9 @@ struct ControlLayout {
   std::uint32_t counter_of_multicast(std::uint32_t node, std::uint32_t ring) const noexcept {
     return 2 * nodes + node * multicast_rings + ring;
   }
-  RingPlace short_ring_to(std::uint32_t node) const noexcept {
-    return {std::size_t{node} * short_ring_lines, short_ring_lines};
-  }
+  RingPlace short_ring_to(std::uint32_t node) const noexcept { return {std::size_t{node} * short_lines, short_lines}; }
   RingPlace ring_to(std::uint32_t node) const noexcept {
-    return {std::size_t{nodes} * short_ring_lines + std::size_t{node} * ring_lines, ring_lines};
+    return {std::size_t{nodes} * short_lines + std::size_t{node} * ring_lines, ring_lines};
   }
   RingPlace multicast_ring(std::uint32_t ring) const noexcept { return ring_to(nodes + ring); }
 };

@@ -11,12 +11,14 @@ constexpr auto other_ring = static_cast<std::uint8_t>(OwnKind::other_ring);
 // About a microsecond: as long as a reader that runs takes for what makes room, and less than to wake one.
 constexpr unsigned most_looks_for_room = 100;
 // What an empty short ring has room for at all times (see credit_batch), but for the line that it keeps back.
-constexpr std::uint32_t most_short_lines = short_ring_lines - credit_batch(short_ring_lines) - 1;
+constexpr std::uint32_t most_short_lines(std::uint32_t ring_lines) noexcept {
+  return ring_lines - credit_batch(ring_lines) - 1;
+}
 
 }  // namespace
 
 void EdgeWriter::wait_for_room(std::size_t lines) noexcept {
-  if (is_in_long_ || lines > most_short_lines) return;
+  if (is_in_long_ || lines > most_short_lines(short_.lines())) return;
   for (unsigned look = 0; look < most_looks_for_room && !short_.has_room(lines); ++look) finish_look();
 }
 

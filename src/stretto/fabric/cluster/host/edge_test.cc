@@ -19,22 +19,25 @@ constexpr std::uint8_t kind = static_cast<std::uint8_t>(MessageType::test);
 constexpr std::uint8_t other_ring = static_cast<std::uint8_t>(OwnKind::other_ring);
 
 constexpr std::uint32_t sizes[] = {least_ring_lines, 1024, 4096, 1U << 14U};
+// Of the short ring, on any processor.
+constexpr std::uint32_t short_sizes[] = {128, 512};
 
 struct Edge {
-  explicit Edge(std::uint32_t ring_lines = least_ring_lines) : long_lines(ring_lines) {}
+  explicit Edge(std::uint32_t ring_lines = least_ring_lines, std::uint32_t short_ring_lines = short_sizes[0])
+      : short_lines(short_ring_lines), long_lines(ring_lines) {}
 
   ConsumedCounter short_consumed;
   ConsumedCounter long_consumed;
-  std::vector<RingLine> short_lines = std::vector<RingLine>(short_ring_lines);
+  std::vector<RingLine> short_lines;
   std::vector<RingLine> long_lines;
   std::vector<std::byte> buffer = std::vector<std::byte>(max_message_line_bytes);
-  EdgeWriter writer{RingWriter(short_lines.data(), short_ring_lines, &short_consumed, 1),
-                    RingWriter(long_lines.data(), ring_lines(), &long_consumed)};
-  EdgeReader reader{RingReader(short_lines.data(), short_ring_lines, &short_consumed),
-                    RingReader(long_lines.data(), ring_lines(), &long_consumed)};
+  EdgeWriter writer{RingWriter(short_lines.data(), size_of(short_lines), &short_consumed, 1),
+                    RingWriter(long_lines.data(), size_of(long_lines), &long_consumed)};
+  EdgeReader reader{RingReader(short_lines.data(), size_of(short_lines), &short_consumed),
+                    RingReader(long_lines.data(), size_of(long_lines), &long_consumed)};
   int changes = 0;
 
-  std::uint32_t ring_lines() const { return static_cast<std::uint32_t>(long_lines.size()); }
+  static std::uint32_t size_of(const std::vector<RingLine>& lines) { return static_cast<std::uint32_t>(lines.size()); }
   bool write(std::uint64_t text, std::size_t bytes) {
     std::vector<std::byte> payload(bytes);
     std::memcpy(payload.data(), &text, std::min(bytes, sizeof text));
@@ -84,7 +87,7 @@ TEST(Edge, EveryMessageArrivesOnceAndInOrderSeeds) {
     ++runs;
     SCOPED_TRACE("STRETTO_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
-    Edge edge(sizes[seed % std::size(sizes)]);
+    Edge edge(sizes[seed % std::size(sizes)], short_sizes[seed / std::size(sizes) % std::size(short_sizes)]);
     std::deque<std::size_t> sent;
     std::uint64_t written = 0;
     std::uint64_t read = 0;
@@ -119,13 +122,15 @@ TEST(Edge, EveryMessageArrivesOnceAndInOrderSeeds) {
 }
 
 TEST(Edge, WhoReadsAtOnceNeedsTheShortRingAlone) {
-  Edge edge;
-  for (std::uint64_t i = 0; i < 10'000; ++i) {
-    ASSERT_TRUE(edge.write(i, 8 + i % 4000));
-    ASSERT_EQ(edge.take().state, LineState::message);
-    ASSERT_EQ(edge.text(), i);
+  for (const std::uint32_t short_lines : short_sizes) {
+    Edge edge(least_ring_lines, short_lines);
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+      ASSERT_TRUE(edge.write(i, 8 + i % 4000));
+      ASSERT_EQ(edge.take().state, LineState::message);
+      ASSERT_EQ(edge.text(), i);
+    }
+    EXPECT_EQ(edge.changes, 0) << short_lines;
   }
-  EXPECT_EQ(edge.changes, 0);
 }
 
 // As much as the long ring has room for, and then the short one again.

@@ -136,7 +136,7 @@ bool HostTransport::make_edge(HostPeer& peer) {
   const ControlLayout& layout = control_->layout();
   const ControlLayout& theirs = peer.memory->layout();
   try {
-    peer.outbox->open({RingWriter(control_->make_ring(layout.short_ring_to(peer.place)), short_ring_lines,
+    peer.outbox->open({RingWriter(control_->make_ring(layout.short_ring_to(peer.place)), layout.short_lines,
                                   &peer.memory->consumed(theirs.counter_of_short(place_)), 1),
                        RingWriter(control_->make_ring(layout.ring_to(peer.place)), layout.ring_lines,
                                   &peer.memory->consumed(theirs.counter_of(place_)))});
@@ -172,7 +172,7 @@ Received HostTransport::receive_from(NodeId node, const Awaited& awaited, Messag
   if (awaited.foreseen != nullptr && peer.reader.current().take(awaited)) {
     ++taken_;
     // Of several lines, claimed or not, the others would follow as they do now (decision 77).
-    if (awaited.bytes <= RingLine::inline_bytes && claims_help()) peer.outbox->claim_next();
+    if (awaited.bytes <= RingLine::inline_bytes) peer.outbox->claim_next();
     give_back(peer);
     return Received::foreseen;
   }

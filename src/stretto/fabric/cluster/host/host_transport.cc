@@ -219,7 +219,7 @@ void HostTransport::meet(HostPeer& peer, Welcome welcome) {
   }
   peer.multicasts.reserve(multicast_rings);  // so that to begin one takes no memory
   peer.outbox.emplace(*peer.memory, bells_, sink_, options_.direct);
-  peer.reader = {RingReader(peer.memory->ring(layout.short_ring_to(place_)), short_ring_lines,
+  peer.reader = {RingReader(peer.memory->ring(layout.short_ring_to(place_)), layout.short_lines,
                             &control_->consumed(control_->layout().counter_of_short(peer.place))),
                  RingReader(peer.memory->ring(layout.ring_to(place_)), layout.ring_lines,
                             &control_->consumed(control_->layout().counter_of(peer.place)))};

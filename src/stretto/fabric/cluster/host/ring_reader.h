@@ -73,7 +73,7 @@ class RingReader {
     const std::uint64_t word = encode_word(head, position_);
     // Who looks too soon takes the line from its writer; of several lines the first are read while others are written
     // (decision 77).
-    if (!is_long && awaited.is_due && awaited.looks > 1 && claims_help()) finish_look();
+    if (!is_long && awaited.is_due && awaited.looks > 1) finish_look();
     if (line.word.load(std::memory_order_acquire) != word && !comes(line, word, awaited)) return false;
     if (!same_words({line.bytes, foreseen.beginning.size()}, foreseen.beginning)) return false;
     if (is_long) return ready() && take_rest(foreseen);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "stretto/base/processor.h"
 #include "stretto/fabric/cluster/host/ring_line.h"
 
 namespace stretto::fabric::cluster {
@@ -21,13 +22,13 @@ inline constexpr std::uint32_t most_ring_lines = 1U << 20U;
 constexpr bool valid_ring_lines(std::uint64_t lines) noexcept {
   return std::has_single_bit(lines) && lines >= least_ring_lines && lines <= most_ring_lines;
 }
-/// Of a ring for who keeps up (see edge.h): 8 KiB, so that those of both ways stay in the first-level caches (decision
-/// 76).
-inline constexpr std::uint32_t short_ring_lines = 128;
+/// Of a ring for who keeps up (see edge.h): 8 KiB on AMD's processors, so that those of both ways stay in the
+/// first-level caches (decision 76); elsewhere room for some messages of any size (decision 80).
+inline std::uint32_t short_ring_lines() noexcept { return on_amd() ? 128 : 512; }
 /// A reader gives lines back in batches of this many, so that a small message costs no second cache line. What a reader
 /// that found its ring empty has not given back yet never keeps a writer waiting.
 constexpr std::uint32_t credit_batch(std::uint32_t ring_lines) noexcept {
-  return std::min(ring_lines / 8, short_ring_lines);
+  return std::min(ring_lines / 8, std::uint32_t{128});
 }
 static_assert(least_ring_lines - 2 * credit_batch(least_ring_lines) > max_message_lines);
 
