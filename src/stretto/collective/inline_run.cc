@@ -14,8 +14,8 @@ namespace stretto {
 
 namespace {
 
-// A look takes some nanoseconds, a peer that combines so many bytes, or has the kernel copy them, about as long.
-constexpr std::size_t bytes_a_look = 32;
+// A look takes some nanoseconds, a peer that combines so many bytes about as long.
+constexpr std::size_t bytes_a_look = 64;
 // Of what is foreseen a look in a row takes less than one by itself: so many of them as long as so many of these.
 constexpr unsigned looks_in_a_row = 16;
 constexpr unsigned looks_of_a_row = 4;

@@ -15,10 +15,13 @@ namespace {
 
 // How long a buffer may be in a call that is done in itself. Of two blocks for two ranks one is this rank's own.
 std::size_t most_inline(const schedule::Shape& shape) noexcept {
+  const bool is_vector = schedule::cuts_vector(shape.operation);
   const bool are_two = shape.size == 2;
-  if (are_two && !schedule::is_reduction(shape.operation)) return schedule::most_of_two_in_one_go;
   if (are_two && shape.operation == schedule::Operation::reduce) return memory_piece_bytes;
-  return schedule::cuts_vector(shape.operation) ? piece_bytes : schedule::most_in_one_go;
+  if (are_two && !schedule::is_reduction(shape.operation)) {
+    return is_vector ? large_piece_bytes : schedule::most_of_two_in_one_go;
+  }
+  return is_vector ? piece_bytes : schedule::most_in_one_go;
 }
 
 }  // namespace

@@ -77,6 +77,13 @@ TEST(PlanCache, CallsAreDoneInThemselvesUpToALimit) {
     const Named doubling{&schedule::find_algorithm("recursive_doubling")};
     EXPECT_TRUE(may_be_inline(reducing, piece_bytes, piece_bytes, doubling));
     EXPECT_FALSE(may_be_inline(reducing, piece_bytes + 8, piece_bytes + 8, doubling));
+    // However many segments it has.
+    const CallForm& telling = form_of_movement<schedule::Operation::broadcast, double>;
+    const Named chain{&schedule::find_algorithm("chain_broadcast"), 4};
+    for (const Named& named : {Named{}, chain}) {
+      EXPECT_TRUE(may_be_inline(telling, large_piece_bytes, large_piece_bytes, named));
+      EXPECT_FALSE(may_be_inline(telling, large_piece_bytes + 32, large_piece_bytes + 32, named));
+    }
     co_return;
   });
 }

@@ -14,7 +14,7 @@ namespace stretto::fabric::cluster {
 
 namespace {
 
-constexpr std::uint64_t card_magic = 0x357473'6f68747473U;  // changes with the layout of what is shared
+constexpr std::uint64_t card_magic = 0x367473'6f68747473U;  // changes with the layout of what is shared
 constexpr std::size_t most_callers = 2 * max_host_nodes;
 
 enum class PacketKind : std::uint32_t { hello = 0x68656c6c, welcome = 0x77656c63, goodbye = 0x676f6f64 };
