@@ -340,11 +340,11 @@ inline void InlineRun::combine(const PlacedStep& what) {
   const std::byte* right = buffers_.bytes_of(what.right).data();
   const ByteSpan out = buffers_.bytes_of(what.destination);
   if (plan_.lends) {
+    using Side = PrivateReads::Side;
     const bool is_left_lent = is_lent(what.left_from);
     const bool is_right_lent = is_lent(what.right_from);
-    if (is_left_lent) left = lent_term(what.left_from, PrivateReads::Side::left, out, is_right_lent ? nullptr : right);
-    if (is_right_lent)
-      right = lent_term(what.right_from, PrivateReads::Side::right, out, is_left_lent ? nullptr : left);
+    if (is_left_lent) left = lent_term(what.left_from, {Side::left, out, is_right_lent ? nullptr : right});
+    if (is_right_lent) right = lent_term(what.right_from, {Side::right, out, is_left_lent ? nullptr : left});
   }
   call_.reduction().combine(call_.operator_state.get(), out.data(), left, right, what.elements);
   if (plan_.lends) {
@@ -397,14 +397,11 @@ void InlineRun::copy_lent(const PlacedStep& what) {
   lent.private_at = 0;
 }
 
-// Where it lies, or a copy. `other`: the term beside it; null: that is lent, too.
-const std::byte* InlineRun::lent_term(std::uint32_t receive, PrivateReads::Side side, ByteSpan out,
-                                      const std::byte* other) {
+// Where it lies, or a copy.
+const std::byte* InlineRun::lent_term(std::uint32_t receive, const PrivateReads::Term& term) {
   const Passed& lent = passed_[receive];
   if (lent.place != nullptr) return lent.place;
-  const PlacedStep& what = plan_.steps[receive];
-  return service_.private_reads().term(side, what.node, lent.private_at, out.size(),
-                                       PrivateReads::place_at(out, other));
+  return service_.private_reads().read(term, plan_.steps[receive].node, lent.private_at);
 }
 
 void InlineRun::say_read(std::uint32_t receive) {

@@ -94,7 +94,7 @@ class InlineRun final : private fabric::MessageHandler {
   bool take_turns(const PlacedStep& what, unsigned looks);
   void copy_lent(const PlacedStep& what);
   void combine(const PlacedStep& what);
-  const std::byte* lent_term(std::uint32_t receive, PrivateReads::Side side, ByteSpan out, const std::byte* other);
+  const std::byte* lent_term(std::uint32_t receive, const PrivateReads::Term& term);
   static bool is_lent(const Passed& message) noexcept { return message.place != nullptr || message.private_at != 0; }
   /// False: it was sent, or there is none.
   bool is_lent(std::uint32_t receive) const noexcept { return receive != Plan::none && is_lent(passed_[receive]); }

@@ -189,11 +189,9 @@ void LargeMessages::read_granted(std::uint32_t step, std::size_t at, ByteSpan ou
   transfers_.is_claimed(step) ? copy_and_claim(out.data(), data) : copy_bytes(out.data(), data);
 }
 
-const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at, std::size_t bytes,
-                                             PrivateReads::Side side, std::byte* place) const {
+const std::byte* LargeMessages::granted_term(std::uint32_t step, std::size_t at, const PrivateReads::Term& term) const {
   if (!transfers_.is_private(step)) return place_of(step, at);
-  PrivateReads& reads = operation_.service_.private_reads();
-  return reads.term(side, step_at(step).node, transfers_[step].private_at + at, bytes, place);
+  return operation_.service_.private_reads().read(term, step_at(step).node, transfers_[step].private_at + at);
 }
 
 void LargeMessages::copy_for_peer(std::uint32_t step, std::byte* to, ConstByteSpan from) {

@@ -69,9 +69,8 @@ class LargeMessages {
   std::byte* place_of(std::uint32_t step, std::size_t at) const noexcept;
   /// Copies what a receive is granted, from byte `at` on.
   void read_granted(std::uint32_t step, std::size_t at, ByteSpan out) const;
-  /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy (see PrivateReads::term).
-  const std::byte* granted_term(std::uint32_t step, std::size_t at, std::size_t bytes, PrivateReads::Side side,
-                                std::byte* place) const;
+  /// What a receive is granted, from byte `at` on, to be combined: where it lies, or a copy.
+  const std::byte* granted_term(std::uint32_t step, std::size_t at, const PrivateReads::Term& term) const;
   /// We have combined what a peer had granted, or sent instead.
   void end_pulled(std::uint32_t receive);
   /// The only send of just what a reduce makes, whose receiver is ready: who combines may store that there, too

@@ -208,7 +208,7 @@ const std::byte* LocalSteps::term(const Work& work, PrivateReads::Side side, Byt
   if (!large.transfers().is_granted(receive)) return own(is_left ? what.data : what.right);
   const bool is_other_granted = large.transfers().is_granted(is_left ? what.right_from : what.left_from);
   const std::byte* const other = is_other_granted ? nullptr : own(is_left ? what.right : what.data);
-  return large.granted_term(receive, work.done, out.size(), side, PrivateReads::place_at(out, other));
+  return large.granted_term(receive, work.done, {side, out, other});
 }
 
 bool LocalSteps::awaits_more_of(std::uint32_t receive) const noexcept {

@@ -62,11 +62,6 @@ bool is_one_way(const Plan& plan) {
   return plan.schedule().shape.size == 2 && !(any(StepKind::send) && any(StepKind::receive));
 }
 
-/// As much as one call does of it: combining takes about twice as long as copying (decision 80).
-constexpr std::size_t most_lent_one_way(bool is_combined) noexcept {
-  return is_combined ? memory_piece_bytes : large_piece_bytes;
-}
-
 /// What decides how the messages of a plan are moved.
 struct MessageRules {
   const Plan& plan;
@@ -83,7 +78,7 @@ void decide_way(PlacedStep& message, std::uint32_t index, const MessageRules& ru
   const bool is_read = message.is_large() && (is_combined || receivers_read(rules.plan.schedule().shape, bytes));
   const bool may_be_lent = message.shares_memory && (is_combined || rules.sizes_are_agreed);
   const bool is_lent_mutually = lowering.lent[index] && rules.lending.include(bytes, is_combined);
-  const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= most_lent_one_way(is_combined);
+  const bool is_lent_one_way = is_read && rules.lends_one_way && bytes <= most_in_a_call(is_combined);
   message.is_lent = may_be_lent && (is_lent_mutually || is_lent_one_way);
   // Over what nobody combines nobody writes: in place it is copied onto itself at most.
   message.may_be_written_over = may_be_lent && is_lent_mutually && is_combined;
@@ -219,7 +214,7 @@ PlacedPlan::PlacedPlan(const Plan& plan, const Layout& layout, const Group& memb
       decide_way(placed, index, rules);
       const bool is_sent = !placed.is_large() && !placed.is_pulled;
       // What is not combined is lent up to what one call may copy (see LendingLimits).
-      const bool is_little = !plan.lowering().in_place[index] || placed.data.bytes <= most_lent_one_way(true);
+      const bool is_little = !plan.lowering().in_place[index] || placed.data.bytes <= most_in_a_call(true);
       fits_inline &= is_sent || (placed.is_lent && is_little);
       lends |= placed.is_lent;
       has_large |= placed.is_large();

@@ -17,9 +17,9 @@ namespace {
 std::size_t most_inline(const schedule::Shape& shape) noexcept {
   const bool is_vector = schedule::cuts_vector(shape.operation);
   const bool are_two = shape.size == 2;
-  if (are_two && shape.operation == schedule::Operation::reduce) return memory_piece_bytes;
+  if (are_two && shape.operation == schedule::Operation::reduce) return most_in_a_call(true);
   if (are_two && !schedule::is_reduction(shape.operation)) {
-    return is_vector ? large_piece_bytes : schedule::most_of_two_in_one_go;
+    return is_vector ? most_in_a_call(false) : schedule::most_of_two_in_one_go;
   }
   return is_vector ? piece_bytes : schedule::most_in_one_go;
 }

@@ -14,12 +14,18 @@
 namespace stretto {
 
 /// What is lent of memory that its reader does not map (decision 68): copied by the kernel to where it belongs, or, for
-/// who combines it, beside.
+/// who combines it, to where the result does, or beside.
 ///
 /// Under the baton only. Reads throw what Endpoint::read_private throws.
 class PrivateReads {
  public:
   enum class Side : std::uint8_t { left, right };  ///< of a combination
+  /// What is read, to be combined.
+  struct Term {
+    Side side;
+    ByteSpan out;            ///< where the result belongs, which is as long
+    const std::byte* other;  ///< where the other term lies; null: it is a peer's, too
+  };
 
   explicit PrivateReads(fabric::Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
 
@@ -31,17 +37,13 @@ class PrivateReads {
 
   void copy(ByteSpan to, NodeId from, fabric::Offset source) { endpoint_.read_private(from, source, to); }
 
-  /// Where what is to be combined at `out` is copied to: there, so that it takes no further place in the caches
-  /// (decision 80), unless the other term is there; null: beside. `other`: null where that one is copied, too.
-  static std::byte* place_at(ByteSpan out, const std::byte* other) noexcept {
-    return other != nullptr && are_apart(out, {other, out.size()}) ? out.data() : nullptr;
-  }
-
-  /// So many bytes to be combined, at `place` or, if it is null, beside: valid until the next ones of that side. Throws
-  /// std::bad_alloc.
-  const std::byte* term(Side side, NodeId from, fabric::Offset source, std::size_t bytes, std::byte* place) {
-    if (place == nullptr) place = place_beside(side, source, bytes);
-    copy({place, bytes}, from, source);
+  /// Copies a term to where the result belongs, so that it takes no further place in the caches (decision 80); unless
+  /// the other one is there: then beside, valid until the next one of that side. Throws std::bad_alloc.
+  const std::byte* read(const Term& term, NodeId from, fabric::Offset source) {
+    const ByteSpan out = term.out;
+    const bool has_place = term.other != nullptr && are_apart(out, {term.other, out.size()});
+    std::byte* const place = has_place ? out.data() : place_beside(term.side, source, out.size());
+    copy({place, out.size()}, from, source);
     return place;
   }
 

@@ -18,6 +18,11 @@ inline constexpr std::size_t memory_piece_bytes = std::size_t{128} << 10U;
 /// The same of what takes less time where it is more at once: what the kernel copies from another process (decision
 /// 69), and what is combined and written to a peer at once (decision 70).
 inline constexpr std::size_t large_piece_bytes = std::size_t{256} << 10U;
+/// Of what one of two ranks gives the other one a call does so much itself: combining takes about twice as long as
+/// copying (decision 80).
+constexpr std::size_t most_in_a_call(bool is_combined) noexcept {
+  return is_combined ? memory_piece_bytes : large_piece_bytes;
+}
 /// What is lent and staged is so whole up to here; of more its reader is told part by part (decision 66), but where all
 /// wait for all.
 inline std::size_t most_staged_whole(schedule::Operation operation) noexcept {

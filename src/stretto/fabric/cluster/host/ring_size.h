@@ -25,10 +25,11 @@ constexpr bool valid_ring_lines(std::uint64_t lines) noexcept {
 /// Of a ring for who keeps up (see edge.h): 8 KiB on AMD's processors, so that those of both ways stay in the
 /// first-level caches (decision 76); elsewhere room for some messages of any size (decision 80).
 inline std::uint32_t short_ring_lines() noexcept { return on_amd() ? 128 : 512; }
+inline constexpr std::uint32_t most_lines_given_back_at_once = 128;
 /// A reader gives lines back in batches of this many, so that a small message costs no second cache line. What a reader
 /// that found its ring empty has not given back yet never keeps a writer waiting.
 constexpr std::uint32_t credit_batch(std::uint32_t ring_lines) noexcept {
-  return std::min(ring_lines / 8, std::uint32_t{128});
+  return std::min(ring_lines / 8, most_lines_given_back_at_once);
 }
 static_assert(least_ring_lines - 2 * credit_batch(least_ring_lines) > max_message_lines);
 
